@@ -101,6 +101,8 @@ TEST_CASE("each published run has a source with its terms, a model config, and f
         for (const char* const field : {"title", "where", "date", "terms"}) {
             CHECK(!source[field].get<std::string>().empty());
         }
+        const std::string where = source["where"];
+        CHECK((where.starts_with("https://") || source.value("commit", "").size() >= 40));
         CHECK(table()["models"].contains(run["model"].get<std::string>()));
         CHECK(run["gpus"].get<int>() >= 1);
         CHECK(run["year"].get<int>() >= 2022);
@@ -322,7 +324,7 @@ TEST_CASE("expect of a run that cannot be compared is an error that says why") {
     const floptally::model_config model = floptally::read_config(table()["models"]["Llama 3 8B"]["config"]);
     floptally::tally empty{model.cost.masks()};
     CHECK(problem_of([&] { (void)program::user_features(model, empty, "H100 SXM", "bf16", {}); }) ==
-          "lengths: must have text tokens, since the published runs train language models");
+          "lengths: must have text tokens, since the published runs train language models: pass --lengths");
     floptally::tally batch{model.cost.masks()};
     batch.add_lengths({8192});
     CHECK(problem_of([&] {

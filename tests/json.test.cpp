@@ -892,7 +892,7 @@ TEST_CASE("identity experts are noted as an upper bound, and an unsupported mtp_
     CHECK(notes_but_sizes(floptally::read_config(parsed("{'model_type': 'longcat_flash', 'zero_expert_num': 0}")))
               .size() == 1);
     CHECK(error_of([&] { return floptally::read_config(config, {.mtp_layers = 1}); }) ==
-          "mtp: is not supported for model_type longcat_flash, whose layer of multi-token prediction is none of the "
+          "mtp: must be 0 for model_type longcat_flash, whose layer of multi-token prediction is none of the "
           "kinds that the model has");
 }
 

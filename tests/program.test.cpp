@@ -220,21 +220,21 @@ constexpr refusal refusals[] = {
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --idle-gpus 4",
      R"(idle_gpus: must be an integer from 0 to 3, got "4")"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --apart wait",
-     R"(apart: must be NAME=SECONDS, separated by commas, got "wait")"},
+     R"(apart: must be NAME=SECONDS, separated by commas, such as data=0.2,checkpoint=0.5, got "wait")"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --format html",
      R"(format: must be one of table, json, markdown, got "html")"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --vpp 2",
-     "pp: is missing: --vpp needs it"},
+     "pp: is missing: pass --pp, which --vpp needs"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 2",
      "microbatches: is missing: pass --microbatches N"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 2 --microbatches 4 "
      "--schedule x",
      R"(schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, zb_v, got "x")"},
     {"waterfall --config llama.json --lengths 5 --gpus 3 --peak-tflops 9 --seconds 1 --pp 8 --microbatches 4",
-     "gpus: must be a multiple of 8 ranks, pp x replicas, after idle_gpus are subtracted, got 3"},
+     "gpus: gpus - idle_gpus must be a multiple of pp x replicas = 8, got 3"},
     {"waterfall --config llama.json --lengths 5 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --microbatches 4 "
      "--rank-work 1,2,3",
-     "gpus: must be a multiple of 12 ranks, pp x replicas, after idle_gpus are subtracted, got 8"},
+     "gpus: gpus - idle_gpus must be a multiple of pp x replicas = 12, got 8"},
     {"waterfall --config llama.json --lengths 5 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --microbatches 4 "
      "--rank-work 1,2,3 --replicas 2",
      "rank_work: must have a number for each of 2 replicas, got 3"},
@@ -242,18 +242,18 @@ constexpr refusal refusals[] = {
      "network_gbps: must name one of tp, cp, dp, pp, ep, expert_dp, etp, dp_replicate, within or between, got "
      "\"xp=4\""},
     {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --cp-split zigzag",
-     "cp: is missing: --cp-split needs it"},
+     "cp: is missing: pass --cp, which --cp-split needs"},
     {"waterfall --config llama.json --lengths 16 --gpus 8 --peak-tflops 9 --seconds 1 --cp 2 --rank-work 1,2",
      "rank_work: cannot be passed with --tp or --cp, which determine the work of each rank: leave it out"},
     {"waterfall --config llama.json --lengths 16 --gpus 8 --peak-tflops 9 --seconds 1 --cp 2 --pp 2 --microbatches 2 "
      "--rank-work 1,2",
      "cp: splits the whole batch, but replicas or microbatches have their own work: pass cp or their work, not both"},
     {"waterfall --config llama.json --lengths 16 --gpus 6 --peak-tflops 9 --seconds 1 --cp 2 --tp 2",
-     "gpus: must be a multiple of 4 ranks, tp x cp, after idle_gpus are subtracted, got 6"},
+     "gpus: gpus - idle_gpus must be a multiple of tp x cp = 4, got 6"},
     {"waterfall --config llama.json --lengths 16 --gpus 6 --peak-tflops 9 --seconds 1 --tp 4 --pp 2 --microbatches 2",
-     "gpus: must be a multiple of 4 ranks, tp x cp, after idle_gpus are subtracted, got 6"},
+     "gpus: gpus - idle_gpus must be a multiple of tp x cp = 4, got 6"},
     {"waterfall --config llama.json --lengths 5,6,7 --gpus 8 --peak-tflops 9 --seconds 1 --against x",
-     "against: works only with --trace or --component-times"},
+     "against: works only with --trace or --component-times: pass both, or leave it out"},
     {"waterfall --config llama.json --lengths 5,6,7 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 2",
      "micro_batch_size: micro_batch_size x 1 replicas must divide the 3 sequences, got 2"},
     {"waterfall --config llama.json --cu-seqlens 0,6 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 1",
@@ -268,7 +268,7 @@ constexpr refusal refusals[] = {
      "--layers-of-chunks 16,16",
      "layers_of_chunks: must have 4 numbers, pp x vpp, got 2"},
     {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --replicas 2",
-     "pp: is missing: --replicas needs it"},
+     "pp: is missing: pass --pp, which --replicas needs"},
     {"waterfall --config llama.json --lengths 5 --gpus 3 --peak-tflops 9 --seconds 1 --pp 3 --microbatches 4 "
      "--layer-split even",
      "layers: the 32 remaining layers must be a multiple of the 3 pipeline stages that share them"},
@@ -276,7 +276,7 @@ constexpr refusal refusals[] = {
      "t.json",
      "component_times: cannot be passed with --trace, because both contain the times: leave one of them out"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --modules '*.mixer=mamba'",
-     "modules: works only with --trace, since it names modules of the trace"},
+     "modules: works only with --trace: pass both, or leave it out"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --trace llama.json",
      "trace: has no list \"traceEvents\": pass a trace of PyTorch's profiler"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --component-times my.spec",
@@ -290,7 +290,7 @@ constexpr refusal refusals[] = {
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --memory-tbps 0",
      R"(memory_tbps: must be a finite number above 0, got "0")"},
     {"bytes --config llama.json --lengths 5 --convention megatron",
-     R"(convention: must be exact, since bytes are counted only for the products of exact, got "megatron")"},
+     R"(convention: must be exact, since only exact counts bytes, got "megatron")"},
     {"bytes --config llama.json --lengths 5 --weight-bits 0",
      R"(weight_bits: must be an integer from 1 to 64, got "0")"},
     {"bytes --config llama.json --lengths 5 --batches 0",
@@ -310,18 +310,20 @@ constexpr refusal refusals[] = {
      "layout: must name sizes such as attn:d1p1t2c4|ffn:d1p1t1e8, --tensor-model-parallel-size 2 or "
      "tensor_parallel_degree = 2, got \"nothing\""},
     {"fit --config llama.json --lengths 5 --network-gbps within=4,between=5",
-     "gpus_per_node: is missing: bandwidths within and between nodes need it"},
-    {"fit --config llama.json --lengths 5 --reserve-gib 1", "memory_gib: is missing: --reserve-gib needs it"},
+     "gpus_per_node: is missing: pass the number of GPUs of a node, which bandwidths within and between nodes need"},
+    {"fit --config llama.json --lengths 5 --reserve-gib 1",
+     "memory_gib: is missing: pass --memory-gib N, which --reserve-gib needs"},
     {"fit --config llama.json --lengths 5 --recompute-modules norms",
      "recompute_modules: must list some of core_attn, attn_proj, mla_up_proj, layernorm, mlp, shared_experts, moe_act, "
      "expert_fc1, moe, got \"norms\""},
     {"fit --config llama.json --lengths 5 --context-exchange p2p",
      R"(context_exchange: must be one of ring, all_gather, ulysses, got "p2p")"},
-    {"fit --config llama.json --lengths 5 --largest microbatch", "memory_gib: is missing: --largest needs it"},
+    {"fit --config llama.json --lengths 5 --largest microbatch",
+     "memory_gib: is missing: pass --memory-gib N, which --largest needs"},
     {"fit --config llama.json --lengths 5 --prices 'H100 SXM=2'",
      "prices: works only with --gpus-of: pass both, or leave it out"},
     {"search --config llama.json --lengths 5,6 --global-batch 3 --gpus 2 --accelerator 'H100 SXM'",
-     "global_batch: must be the 2 sequences of --lengths, got 3: leave it out"},
+     "global_batch: must be 2, the number of sequences of --lengths, got 3: leave it out"},
     {"search --config llama.json --lengths 5 --gpus 2 --peak-tflops 100 --memory-gib 80",
      "network_gbps: is missing: pass --network-gbps within=X,between=Y with --gpus-per-node N; it is known for the "
      "accelerators of docs/search.md"},
@@ -334,17 +336,17 @@ constexpr refusal refusals[] = {
     {"whatif --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --then-pp 2",
      "microbatches: is missing: pass --microbatches N"},
     {"plan --config llama.json --lengths 5 --tokens 1.5 --gpus 4 --peak-tflops 9 --mfu 40",
-     R"(tokens: must be a whole number from 1 to 10^18, such as 15e12 or 15T (K, M, B or G, T), got "1.5")"},
+     R"(tokens: must be a whole number from 1 to 10^18, such as 15e12 or 15T (suffixes: K, M, B, G, T), got "1.5")"},
     {"plan --config llama.json --lengths 5 --tokens 15Q --gpus 4 --peak-tflops 9",
-     R"(tokens: must be a whole number from 1 to 10^18, such as 15e12 or 15T (K, M, B or G, T), got "15Q")"},
+     R"(tokens: must be a whole number from 1 to 10^18, such as 15e12 or 15T (suffixes: K, M, B, G, T), got "15Q")"},
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu 400",
      R"(mfu: must be above 0 and at most 100 %, such as 40% or 0.4, got "400")"},
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu 4% --spent data=2",
-     "spent data: must be TIME/EVERY or SHARE%, got \"2\""},
+     "spent data: must be TIME/EVERY or SHARE%, such as 40s/1h or 2%, got \"2\""},
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu 4% --spent data=2/1h",
      "spent data: must be a time with a unit, such as 90s, 20m, 1.5h or 2d, got \"2\""},
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu 4% --spent 2m/1h",
-     "spent: must be NAME=TIME/EVERY or NAME=SHARE%, got \"2m/1h\""},
+     "spent: must be NAME=TIME/EVERY or NAME=SHARE%, such as checkpoint=40s/1h or failures=2%, got \"2m/1h\""},
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu %",
      R"(mfu: must be above 0 and at most 100 %, such as 40% or 0.4, got "%")"},
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 989e12",
@@ -385,7 +387,8 @@ constexpr refusal refusals[] = {
     {"flops --mla absorbed --config m.json --lengths 5",
      "mla: must be expanded: mistral has no latent attention to absorb"},
     {"flops --config m.json --lengths 5 --routed 5",
-     "routed: mistral counts no measured visits to experts: leave --routed out"},
+     "routed: mistral has no measured expert visits, since it has no experts or a fixed number per token: leave "
+     "--routed out"},
     {"flops --config m.json --lengths 5 --routed 5:x",
      R"(routed: must be an integer from 0 to 18446744073709551615, got "x")"},
     {"flops --config m.json --lengths 5 --muon 0", R"(muon: must be an integer from 1 to 1000, got "0")"},
@@ -415,8 +418,8 @@ constexpr refusal refusals[] = {
      "seconds: unknown option; `floptally flops --help` lists the known ones"},
     {"flops --help --bogus", "bogus: unknown option; `floptally flops --help` lists the known ones"},
     {"flops --config m.json --lengths", "lengths: has no value: write one after it"},
-    {"flops --config m.json --lengths ''", "lengths: must list at least one integer"},
-    {"flops --config m.json --lengths ' '", "lengths: must list at least one integer"},
+    {"flops --config m.json --lengths ''", "lengths: must list at least one integer, such as 512,1024, got none"},
+    {"flops --config m.json --lengths ' '", "lengths: must list at least one integer, such as 512,1024, got none"},
     {"flops --config m.json --lengths ,", R"(lengths[0]: must be a 64-bit integer, got "")"},
     {"flops --config m.json --lengths 1,,2", R"(lengths[1]: must be a 64-bit integer, got "")"},
     {"flops --config m.json --lengths 1,2,", R"(lengths[2]: must be a 64-bit integer, got "")"},
@@ -437,13 +440,14 @@ constexpr refusal refusals[] = {
     {"flops --config m.json --lengths-file /no/such.txt",
      R"(lengths_file: cannot read "/no/such.txt": pass a readable file)"},
     {"flops --config m.json --lengths-file folder", R"(lengths_file: cannot read "folder": pass a readable file)"},
-    {"flops --config m.json --lengths-file empty.txt", "lengths_file: must list at least one integer"},
+    {"flops --config m.json --lengths-file empty.txt",
+     "lengths_file: must list at least one integer, such as 512,1024, got none"},
     {"flops --config m.json --lengths-file words.txt", R"(lengths_file[1]: must be a 64-bit integer, got "twelve")"},
     {"flops --config m.json --lengths-file negative.txt", "lengths_file[1]: must be at least 0, got -2"},
     {"flops --config m.json --lengths-file huge.txt",
      "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits: use smaller numbers"},
     {"flops --config m.json --lengths-file comma.txt", R"(lengths_file[1]: must be a 64-bit integer, got "")"},
-    {"flops --config m.json --cu-seqlens ''", "cu_seqlens: must list at least one integer"},
+    {"flops --config m.json --cu-seqlens ''", "cu_seqlens: must list at least one integer, such as 512,1024, got none"},
     {"flops --config m.json --cu-seqlens 5", "cu_seqlens[0]: must be 0, got 5"},
     {"flops --config m.json --cu-seqlens 0,5,3", "cu_seqlens[2]: must be at least the boundary before it, 5, got 3"},
     {"flops --config m.json --cu-seqlens 0,x", R"(cu_seqlens[1]: must be a 64-bit integer, got "x")"},
@@ -489,7 +493,8 @@ constexpr refusal refusals[] = {
      R"(request[0]: must be prompt+generated or prompt+generated+cached, each from 0 to 4294967295, got "5")"},
     {"flops --config m.json --phase forward --request 5+5 --request 5+5+5",
      "request[1]: must have fewer cached tokens than the 5 tokens of its prompt, got 5"},
-    {"flops --config m.json --phase forward --request 0+5", "request[0]: must have a prompt of at least 1 token"},
+    {"flops --config m.json --phase forward --request 0+5",
+     "request[0]: must have a prompt of at least 1 token, got 0"},
     {"flops --config m.json --lengths 5 --prefill-chunk 2",
      "prefill_chunk: works only with --request: pass one, or leave it out"},
     {"flops --config m.json --phase forward --request 5+5 --prefill-chunk 0",
@@ -498,8 +503,10 @@ constexpr refusal refusals[] = {
      R"(logits: must be an integer from 0 to 18446744073709551615, got "first")"},
     {"bytes --config m.json --phase forward --request 5+5 --batches 2",
      "request: already determines the steps of decoding: leave other batches, --batches and --distinct-experts out"},
-    {"flops --config m.json --new-tokens ''", R"(new_tokens[0]: must be n@past, got "")"},
-    {"flops --config m.json --new-tokens 5", R"(new_tokens[0]: must be n@past, got "5")"},
+    {"flops --config m.json --new-tokens ''",
+     R"(new_tokens[0]: must be n@past (new tokens @ cached tokens), such as 512@4096, got "")"},
+    {"flops --config m.json --new-tokens 5",
+     R"(new_tokens[0]: must be n@past (new tokens @ cached tokens), such as 512@4096, got "5")"},
     {"flops --config m.json --new-tokens 5@", R"(new_tokens[0]: must be an integer from 0 to 4294967295, got "")"},
     {"flops --config m.json --new-tokens @5", R"(new_tokens[0]: must be an integer from 0 to 4294967295, got "")"},
     {"flops --config m.json --new-tokens x@5", R"(new_tokens[0]: must be an integer from 0 to 4294967295, got "x")"},
@@ -508,21 +515,22 @@ constexpr refusal refusals[] = {
     {"flops --config m.json --new-tokens 1@2@3",
      R"(new_tokens[0]: must be an integer from 0 to 4294967295, got "2@3")"},
     {"flops --config m.json --new-tokens 4294967295@1",
-     R"(new_tokens[0]: must be n@past with n + past of at most 4294967295, got "4294967295@1")"},
+     R"(new_tokens[0]: must be n@past (new tokens @ cached tokens) with a sum of at most 4294967295, got "4294967295@1")"},
     {"flops --config m.json --new-tokens 5@4294967296",
      R"(new_tokens[0]: must be an integer from 0 to 4294967295, got "4294967296")"},
-    {"flops --config m.json --new-tokens 1@5 --new-tokens 7", R"(new_tokens[1]: must be n@past, got "7")"},
+    {"flops --config m.json --new-tokens 1@5 --new-tokens 7",
+     R"(new_tokens[1]: must be n@past (new tokens @ cached tokens), such as 512@4096, got "7")"},
     {"flops --config m.json --sequence 1,2,3",
      "sequence: must be absent: mistral has no HSTU mask of contextual tokens and targets; use --lengths"},
     {"flops --config encdec.json --lengths 5 --encoder-lengths 5 --sequence 1,2,3",
      "sequence: cannot be used with an encoder, since it has no lengths of the encoder's sequences; use --lengths and "
      "--encoder-lengths"},
     {"flops --config hstu.json --sequence 1,2",
-     "sequence[0]: must be c,h,t or c,h,t,g: the numbers of contextual tokens, history and targets, and the size of a "
-     "group of targets"},
+     "sequence[0]: must be c,h,t or c,h,t,g: the numbers of contextual, history and target tokens, and the targets in "
+     "a group; got \"1,2\""},
     {"flops --config hstu.json --sequence 1,2,3 --sequence 1,2,3,4,5",
-     "sequence[1]: must be c,h,t or c,h,t,g: the numbers of contextual tokens, history and targets, and the size of a "
-     "group of targets"},
+     "sequence[1]: must be c,h,t or c,h,t,g: the numbers of contextual, history and target tokens, and the targets in "
+     "a group; got \"1,2,3,4,5\""},
     {"flops --config hstu.json --sequence ''", R"(sequence[0][0]: must be an integer from 0 to 4294967295, got "")"},
     {"flops --config hstu.json --sequence 1,x,3",
      R"(sequence[0][1]: must be an integer from 0 to 4294967295, got "x")"},
@@ -653,9 +661,9 @@ constexpr refusal refusals[] = {
     {"flops --config small.json --lengths 5 --weights '*=frozen,*/q_prj=lora4'",
      R"(weights[1]: no weight is named "*/q_prj"; known: embedding, norm, attention.qkv/q_proj, attention.qkv/k_proj, attention.qkv/v_proj, attention.output/o_proj, mlp/gate_proj, mlp/up_proj, mlp/down_proj, lm_head)"},
     {"flops --config small.json --lengths 5 --weights ''",
-     R"(weights[0]: must be WEIGHTS=STATE, separated by commas, got "")"},
+     R"(weights[0]: must be WEIGHTS=STATE, such as embedding=frozen,mlp=lora16, got "")"},
     {"flops --config small.json --lengths 5 --weights 'mlp=frozen,'",
-     R"(weights[1]: must be WEIGHTS=STATE, separated by commas, got "")"},
+     R"(weights[1]: must be WEIGHTS=STATE, such as embedding=frozen,mlp=lora16, got "")"},
     {"flops --config small.json --lengths 5 --weights '=frozen'",
      R"(weights[0]: the name of the weights must have 1 to 39 characters, got "=frozen")"},
     {"flops --config small.json --lengths 5 --weights 'mlp=frozn'",
@@ -675,7 +683,7 @@ constexpr refusal refusals[] = {
     {"flops --config small.json --lengths 5 --recompute-components mlp,",
      R"(recompute_components: must be names of components separated by commas, got "mlp,")"},
     {"flops --config small.json --lengths 5 --repeated mlp",
-     R"(repeated: must be WEIGHTS=RANKS, separated by commas, got "mlp")"},
+     R"(repeated: must be WEIGHTS=RANKS, such as vision.*=4, got "mlp")"},
     {"flops --config small.json --lengths 5 --repeated mpl=2",
      R"(repeated[0]: no component or weight is named "mpl"; use the names that the breakdown shows)"},
     {"flops --config small.json --lengths 5 --repeated mlp=0",
@@ -699,12 +707,13 @@ constexpr refusal refusals[] = {
      "encoder_row_length: must be absent: llama has no encoder of text"},
     {"flops --config small.json --attention-mask ragged.txt",
      "attention_mask[1]: must have 2 flags like the row before, got 1"},
-    {"flops --config small.json --attention-mask empty.txt", "attention_mask: must have at least one row"},
+    {"flops --config small.json --attention-mask empty.txt",
+     "attention_mask: must have at least one row of flags, such as 1,1,0, got none"},
     {"flops --config small.json --attention-mask words.txt",
      R"(attention_mask[0][1]: must be a 64-bit integer, got "twelve")"},
     {"flops --config small.json --attention-mask hole.txt",
-     "attention_mask[2]: is 1 after the real tokens of row 0 have ended: they must stand together, with padding before "
-     "or after them"},
+     "attention_mask[2]: is 1 after the real tokens of row 0 have ended: the real tokens of a row must be "
+     "consecutive, with padding only before or after them"},
     {"flops --config small.json --attention-mask documents.txt", "attention_mask[2]: must be 0 or 1, got 2"},
     {"flops --config vit.json --attention-mask mask.txt",
      "attention_mask: vit has no text; use --grid, --images or --audio-frames"},
@@ -873,6 +882,25 @@ TEST_CASE("lengths in a file may be separated by white space and commas") {
     CHECK(report == run_json("flops --config llama.json --lengths 512,1024,7,8,9,10,11"));
     CHECK(report == run_json("flops --config llama.json --lengths '512 1024, 7,8 ,9 10 11'"));
     CHECK(report == run_json("flops --config llama.json --lengths-file /dev/stdin <mixed.txt"));
+}
+
+TEST_CASE("lengths may be written as a length and the number of sequences that have it") {
+    const json report = run_json("flops --config llama.json --lengths 2048x3,512");
+    CHECK(report == run_json("flops --config llama.json --lengths 2048,2048,2048,512"));
+    CHECK(run_json("flops --config encdec.json --lengths 5x2,7 --encoder-lengths 9x3") ==
+          run_json("flops --config encdec.json --lengths 5,5,7 --encoder-lengths 9,9,9"));
+    CHECK(run_json("flops --config llama.json --lengths '3x2 4 , 5x1'") ==
+          run_json("flops --config llama.json --lengths 3,3,4,5"));
+    for (const char* const text : {"2048x", "x16", "2048x0", "2048x-1", "2048x2x2", "2048X2", "2048x16777217"}) {
+        INFO(text);
+        const outcome wrong = run(std::string("flops --config llama.json --lengths 7,") + text);
+        CHECK(wrong.status == 2);
+        CHECK(wrong.err.find("lengths[1]: must be ") != std::string::npos);
+        CHECK(wrong.err.find(std::string("got \"") + (text[0] == 'x' ? "" : text)) != std::string::npos);
+    }
+    // Boundaries are not repeated.
+    CHECK(run("flops --config llama.json --cu-seqlens 0,5x2").err ==
+          "floptally: error: cu_seqlens[1]: must be a 64-bit integer, got \"5x2\"\n");
 }
 
 TEST_CASE("the command flops counts packed sequences with padded slots and mock sequences") {
@@ -1095,6 +1123,12 @@ TEST_CASE("the Muon option counts the FLOPs of Muon once a step for the weights 
     CHECK(work("--muon 5 --weights '*=frozen'") == 0);
     const json report = run_json(count + "--muon 5 --row-length 128 --convention megatron");
     CHECK(total(report) == total(run_json(count + "--convention megatron")));
+    CHECK(report["notes"] == json{"optimizer.muon: convention megatron with this plan counts nothing of it: choose "
+                                  "another, or leave it out"});
+    CHECK(run(count + "--muon 5 --convention verl").out.find("note: optimizer.muon: convention verl ") !=
+          std::string::npos);
+    CHECK(run_json(count + "--muon 5")["notes"].empty());
+    CHECK(run_json(count + "--muon 5 --weights '*=frozen'")["notes"].empty());  // no weight has products of Muon
     CHECK(run(count + "--muon 5").out.find("\n  measured(optimizer_steps) ") != std::string::npos);
     // The optimizer has no padding.
     CHECK(run_json(count + "--muon 5 --row-length 128")["padding"]["in_slots"] ==
@@ -1821,7 +1855,7 @@ TEST_CASE("the MBU of a model with experts is an upper bound unless the visited 
     CHECK(run(decode + "--seconds 1e-9 --distinct-experts 10").out.find("\nmore bytes than the memory could move: ") !=
           std::string::npos);
     CHECK(run(decode + "--distinct-experts 17").err ==
-          "floptally: error: distinct_experts: must be from 4 to 16: of 8 experts in each of 2 layers and 1 batch, got "
+          "floptally: error: distinct_experts: must be from 4 to 16 for 8 experts in each of 2 layers and 1 batch, got "
           "17\n");
 }
 
@@ -1903,55 +1937,62 @@ TEST_CASE("whatif can change batch, accelerator, memory and layout") {
     CHECK(then("--then-precision fp16")["seconds"] == same["seconds"]);
 }
 
-TEST_CASE("whatif --best lists the pipelines that fit, fastest first, with the values of single whatif calls") {
-    const std::string options =
-        "whatif --config llama.json --lengths 8192,8192,8192,8192 --seconds 1 --gpus 16 --peak-tflops 989 --pp 4 "
-        "--replicas 2 --microbatches 8 --apart transfer=0.05,optimizer=0.01 ";
-    const std::string limits = "--best --zero optimizer --activation-gib 40 --memory-gib ";
-    const json made = run_json(options + limits + "1000");
-    const json& layouts = made["best"]["layouts"];
-    CHECK(made["measured"]["seconds"] == 1.0);
-    CHECK(made["best"]["too_large"] == 0);
-    // pp 1, 2, 4, 8 of 8 pipelines with 16 microbatches: 1F1B of each, interleaved where 32 layers and the microbatches
-    // divide (vpp 2 to 16, 2 to 8, 2 and 4), two zero bubble schedules of three.
-    CHECK(layouts.size() == 4 + 4 + 3 + 2 + 2 * 3);
-    CHECK(made["best"]["impossible"] == 0 + 1 + 2);
-    const json counted = run_json("flops --config llama.json --lengths 5")["parameters"];
-    double before = 0;
+TEST_CASE("whatif --best lists the layouts of a search at the efficiency of the measured step") {
+    const std::string cluster =
+        "--config llama.json --lengths 8192 --global-batch 32 --gpus 16 --accelerator 'H100 SXM' --memory-gib 80 ";
+    const std::string step = "whatif " + cluster + "--seconds 2.5 --tp 2 --pp 2 --microbatches 8 ";
+    const json found = run_json(step + "--best --top 1000000");
+    const json& measured = found["measured"];
+    CHECK(measured["seconds"] == 2.5);
+    CHECK(measured["layout"]["dp"] == 4);
+    CHECK(measured["layout"]["tp"] == 2);
+    CHECK(measured["layout"]["pp"] == 2);
+    CHECK(measured["layout"]["microbatch"] == 1);
+    CHECK(
+        near(measured["mfu"].get<double>() * 2.5 * 16 * 989,  // the same work as of `mfu`
+             run_json("mfu --config llama.json --lengths 8192 --seconds 1 --gpus 1 --peak-tflops 1000")["mfu"]["useful"]
+                     .get<double>() *
+                 1000 * 32));
+    // The clock of the search predicts the measured seconds for the measured layout.
     bool has_measured = false;
-    for (const json& layout : layouts) {
-        const auto text = [&](const char* name) { return std::to_string(layout[name].get<std::uint64_t>()); };
-        const json alone = run_json(options + "--then-pp " + text("pp") + " --then-replicas " + text("replicas") +
-                                    " --then-vpp " + text("vpp") + " --then-microbatches " + text("microbatches") +
-                                    " --then-schedule " + layout["schedule"].get<std::string>());
-        INFO(layout.dump());
-        CHECK(alone["then"]["seconds"] == layout["seconds"]);
-        CHECK(alone["bound"]["mfu"] == layout["mfu_bound"]);
-        CHECK(layout["seconds"].get<double>() >= before);
-        before = layout["seconds"];
-        if (layout["pp"] == 4 && layout["schedule"] == "1f1b") {
+    for (const json& one : found["layouts"]) {
+        if (one["layout"] == measured["layout"]) {
             has_measured = true;
-            CHECK(near(layout["seconds"], 1));
-        }
-        if (layout["pp"] == 1) {  // a copy of the model on two GPUs, its optimizer over 8 replicas, one microbatch
-            const double parameters = static_cast<double>(number(counted["total"])) / 2;
-            CHECK(near(layout["memory_gib"], parameters * (2 + 2 + 12.0 / 8) / (1024.0 * 1024 * 1024) + 40));
+            CHECK(std::abs(one["seconds"].get<double>() / 2.5 - 1) < 1e-9);
+            CHECK(std::abs(one["mfu"].get<double>() / measured["mfu"].get<double>() - 1) < 1e-9);
+            CHECK(one["memory_gib"] == measured["memory_gib"]);
         }
     }
     CHECK(has_measured);
-    CHECK(layouts[0]["seconds"].get<double>() < 1);
-    const json tight = run_json(options + limits + "60");
-    CHECK(tight["best"]["layouts"].size() + tight["best"]["too_large"].get<std::size_t>() == layouts.size());
-    CHECK(tight["best"]["too_large"].get<std::size_t>() > 0);
-    for (const json& layout : tight["best"]["layouts"]) {
-        CHECK(layout["memory_gib"].get<double>() <= 60);
+    // A search with that efficiency finds the same layouts, at the same times.
+    const json alone = run_json("search " + cluster + "--top 1000000 --efficiency " + measured["efficiency"].dump());
+    CHECK(alone["layouts"] == found["layouts"]);
+    CHECK(alone["points"] == found["points"]);
+    CHECK(
+        run(step + "--best --top 2")
+            .out.find(
+                "measured: dp 4, tp 2, pp 2, microbatch 1 x 8, zero optimizer, recompute none, 1f1b: 2.5000 s, MFU ") ==
+        0);
+    // The same step as a layout text, and more GPUs: what --then- says binds the search.
+    const json text = run_json(
+        "whatif " + cluster +
+        "--seconds 2.5 --layout 'attn:d4p2t2c1|ffn:d4p2t2e1' --best --then-gpus 32 --then-tp 4 --then-pp 1 --top 3");
+    CHECK(text["measured"]["efficiency"] == measured["efficiency"]);
+    REQUIRE(!text["layouts"].empty());
+    for (const json& one : text["layouts"]) {
+        CHECK(one["layout"]["tp"] == 4);
+        CHECK(one["layout"]["dp"].get<int>() * one["layout"]["cp"].get<int>() == 8);
     }
-    CHECK(run(options + limits + "1000").out.find(" layouts fit, 0 do not, 3 cannot be split evenly; kept: ") !=
-          std::string::npos);
-    CHECK(run(options + "--best").err == "floptally: error: memory_gib: is missing: pass --memory-gib X\n");
-    CHECK(run(options + "--best --memory-gib 80 --batches 8").err ==
-          "floptally: error: best: searches only pipelines with equal stages and equal microbatches: leave --batches "
-          "out\n");
+    const auto fails = [&](const std::string& options) { return run(options).err; };
+    CHECK(fails(step + "--best --apart optimizer=0.1") ==
+          "floptally: error: best: predicts steps as `floptally search` does, which knows no --apart: leave it out\n");
+    CHECK(fails("whatif " + cluster + "--tp 2 --best") == "floptally: error: seconds: is missing: pass --seconds S\n");
+    CHECK(fails("whatif " + cluster + "--seconds 0.1 --tp 2 --best")
+              .find("floptally: error: seconds: is 0.1, less than the ") == 0);
+    CHECK(fails("whatif " + cluster + "--seconds 1e9 --tp 2 --best")
+              .find("floptally: error: seconds: is 1e+09, more than the ") == 0);
+    CHECK(fails("whatif " + cluster + "--seconds 2.5 --tp 3 --best").find("floptally: error: layout: ") == 0);
+    CHECK(fails(step + "--schedule zb_v --best").find("floptally: error: ") == 0);
 }
 
 TEST_CASE("waterfall has a line for each named time, and counts weight bytes once a microbatch") {

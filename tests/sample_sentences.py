@@ -109,8 +109,9 @@ def cpp_text(code):
 #: Constants of the package whose texts end several errors.
 ENDS = {
     name: value
+    for path in ("_cost.py", "callbacks/_names.py")
     for name, value in re.findall(
-        r'^([A-Z_]+) = "(.*)"$', (ROOT / "examples/python/floptally/_cost.py").read_text(), flags=re.MULTILINE
+        r'^([A-Z_]+) = "(.*)"$', (ROOT / "examples/python/floptally" / path).read_text(), flags=re.MULTILINE
     )
 }
 

@@ -26,7 +26,7 @@ STATE = ROOT / "tests/upstream.json"
 OUTPUT = ROOT / "tests/upstream.txt"
 LIMITATIONS = ROOT / "docs/limitations.md"
 
-#: Files with FLOPs functions of peers: distribution, import name of its package, file in it. None: not on PyPI.
+#: Files with FLOPs functions of peers: distribution, import name of its package, file in it. No wheel has Megatron-LM's.
 FUNCTIONS = {
     "accelerate": ("accelerate", "utils/modeling.py"),
     "deepspeed": ("deepspeed", "profiling/flops_profiler/profiler.py"),
@@ -34,10 +34,9 @@ FUNCTIONS = {
     "lightning": ("lightning", "fabric/utilities/throughput.py"),
     "llamafactory": ("llamafactory", "extras/misc.py"),
     "megatron-bridge": ("megatron", "bridge/training/utils/flop_utils.py"),
-    "megatron-core": ("megatron", "core/utils.py"),
     "nemo-automodel": ("nemo_automodel", "components/utils/flops_utils.py"),
     "ai2-olmo-core": ("olmo_core", "nn/transformer/model.py"),
-    "sglang": ("sglang", "srt/utils/common.py"),
+    "sglang": ("sglang", "srt/managers/scheduler_components/metrics_reporter.py"),
     "torch": ("torch", "utils/flop_counter.py"),
     "torchtitan": ("torchtitan", "tools/utils.py"),
     "transformers": ("transformers", "modeling_utils.py"),
@@ -45,7 +44,7 @@ FUNCTIONS = {
     "verl": ("verl", "utils/flops_counter.py"),
 }
 #: Names of functions that count, in those files.
-COUNTS = re.compile(r"flop|mfu|_per_token|estimate_tokens", re.I)
+COUNTS = re.compile(r"flop|mfu|_per_token|estimate_tokens|estimate\w*_perf|floating_point_operations|attention_pairs", re.I)
 #: Strings that name a device, in the same files.
 DEVICE = re.compile(r"^(?:NVIDIA )?(?:[ABHLTV]\d{2,3}|GB\d{3}|RTX|MI\d{3}|TPU|v\d[ep]?$|910|Ascend)", re.I)
 #: Keys of a config's defaults that change no product.

@@ -53,8 +53,8 @@ inline std::uint64_t parse_large_count(std::string_view text, const std::string&
     constexpr std::uint64_t most = 1'000'000'000'000'000'000;
     const auto fail = [&]() -> std::uint64_t {
         throw error(field,
-                    fmt::format("must be a whole number from 1 to 10^18, such as 15e12 or 15T (K, M, B or G, T), "
-                                "got \"{}\"",
+                    fmt::format("must be a whole number from 1 to 10^18, such as 15e12 or 15T (suffixes: K, M, B, "
+                                "G, T), got \"{}\"",
                                 text));
     };
     std::string_view rest = text;
@@ -136,8 +136,14 @@ inline given_share parse_share(std::string_view text, const std::string& field) 
             .note = *value < 1 ? "" : fmt::format("{} {} is the whole, 100 %; one per cent is 1%", field, number)};
 }
 
+/// Largest COUNT of "NUMBERxCOUNT" in a list of integers.
+inline constexpr std::uint64_t most_repeats = std::uint64_t{1} << 24U;
+
 /// The integers of a text, separated by white space or commas. A comma must be between two of them.
-inline std::vector<std::int64_t> parse_integers(std::string_view text, const std::string& field) {
+///
+/// With `is_repeatable`, "2048x16" is the number 2048 sixteen times.
+inline std::vector<std::int64_t> parse_integers(std::string_view text, const std::string& field,
+                                                bool is_repeatable = false) {
     constexpr std::string_view blanks = " \t\r\n";
     std::vector<std::int64_t> values;
     bool after_comma = false;
@@ -147,14 +153,24 @@ inline std::vector<std::int64_t> parse_integers(std::string_view text, const std
         if (word.empty() && text.empty() && !after_comma) {
             break;
         }
-        values.push_back(parse_integer(word, floptally::indexed(field, values.size())));
+        const std::string entry = floptally::indexed(field, values.size());
+        const std::size_t times = is_repeatable ? word.find('x') : std::string_view::npos;
+        if (times == std::string_view::npos) {
+            values.push_back(parse_integer(word, entry));
+        } else if (const auto count = parse<std::uint64_t>(word.substr(times + 1));
+                   !count || *count == 0 || *count > most_repeats) {
+            throw error(entry, fmt::format("must be an integer, or NUMBERxCOUNT with a count from 1 to {}, got \"{}\"",
+                                           most_repeats, word));
+        } else {
+            values.insert(values.end(), *count, parse_integer(word.substr(0, times), entry));
+        }
         text.remove_prefix(word.size());
         text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
         after_comma = !text.empty() && text.front() == ',';
         text.remove_prefix(after_comma ? 1 : 0);
     }
     if (values.empty()) {
-        throw error(field, "must list at least one integer");
+        throw error(field, "must list at least one integer, such as 512,1024, got none");
     }
     return values;
 }

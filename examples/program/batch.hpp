@@ -29,7 +29,7 @@
 namespace program {
 
 inline void add_batch_options(cxxopts::Options& options) {
-    options.add_options("Batch")("lengths", "tokens of each sequence", cxxopts::value<std::string>(), "512,1024")(
+    options.add_options("Batch")("lengths", "tokens of each sequence; 2048x16 is 16 sequences of 2048", cxxopts::value<std::string>(), "512,1024")(
         "lengths-file", "--lengths from a file, separated by white space or commas", cxxopts::value<std::string>(),
         "FILE")("cu-seqlens", "boundaries of a packed sequence", cxxopts::value<std::string>(), "0,512,1536")(
         "cu-seqlens-padded", "boundaries with the padding that kernels process", cxxopts::value<std::string>(),
@@ -96,15 +96,17 @@ inline std::vector<std::string> comma_separated(const std::vector<std::string>& 
 inline floptally::sequence parse_new_tokens(std::string_view text, const std::string& field) {
     const std::size_t at = text.find('@');
     if (at == std::string_view::npos) {
-        throw error(field, fmt::format("must be n@past, got \"{}\"", text));
+        throw error(field,
+                    fmt::format("must be n@past (new tokens @ cached tokens), such as 512@4096, got \"{}\"", text));
     }
     const auto part = [&](std::string_view number) {
         return static_cast<std::uint32_t>(parse_count(number, field, 0, floptally::max_sequence_length));
     };
     const floptally::sequence tokens{.length = part(text.substr(0, at)), .past = part(text.substr(at + 1))};
     if (std::uint64_t{tokens.length} + tokens.past > floptally::max_sequence_length) {
-        throw error(field, fmt::format("must be n@past with n + past of at most {}, got \"{}\"",
-                                       floptally::max_sequence_length, text));
+        throw error(field,
+                    fmt::format("must be n@past (new tokens @ cached tokens) with a sum of at most {}, got \"{}\"",
+                                floptally::max_sequence_length, text));
     }
     return tokens;
 }
@@ -136,6 +138,7 @@ inline floptally::request parse_request(std::string_view text, const std::string
 
 /// An HSTU sequence from "8,900,100,2": contextual tokens, history, targets and the size of their groups (default 1).
 inline floptally::sequence parse_sequence(std::string_view text, const std::string& field) {
+    const std::string_view all = text;
     std::uint32_t numbers[4] = {0, 0, 0, 1};
     std::size_t parts = 0;
     for (bool more = true; more && parts < std::size(numbers); ++parts) {
@@ -146,9 +149,11 @@ inline floptally::sequence parse_sequence(std::string_view text, const std::stri
         text.remove_prefix(more ? comma + 1 : text.size());
     }
     if (parts < 3 || !text.empty()) {
-        throw error(field,
-                    "must be c,h,t or c,h,t,g: the numbers of contextual tokens, history and targets, and the size of "
-                    "a group of targets");
+        throw error(
+            field,
+            fmt::format("must be c,h,t or c,h,t,g: the numbers of contextual, history and target tokens, and the "
+                        "targets in a group; got \"{}\"",
+                        all));
     }
     return floptally::hstu_sequence(numbers[0], numbers[1], numbers[2], numbers[3], field);
 }
@@ -316,14 +321,14 @@ class read_input {
             ++mask.rows;
         }
         if (mask.rows == 0) {
-            throw error("attention_mask", "must have at least one row");
+            throw error("attention_mask", "must have at least one row of flags, such as 1,1,0, got none");
         }
         mask.flags = flags;
         return mask;
     }
 
-    floptally::integer_view keep(std::string_view text, const std::string& field) {
-        return kept_.emplace_back(parse_integers(text, field));
+    floptally::integer_view keep(std::string_view text, const std::string& field, bool is_repeatable = true) {
+        return kept_.emplace_back(parse_integers(text, field, is_repeatable));
     }
 
     template <class One>
@@ -344,14 +349,14 @@ class read_input {
             }
             return;
         }
-        const floptally::integer_view real = keep(*boundaries, "cu_seqlens");
+        const floptally::integer_view real = keep(*boundaries, "cu_seqlens", false);
         const auto slots = args_.text("cu-seqlens-padded");
         const auto num_real_seqs = args_.text("num-real-seqs");
         const auto real_alone = args_.text("cu-seqlens-real");
         input_.boundaries = {
-            real, slots ? std::optional(keep(*slots, "cu_seqlens_padded")) : std::nullopt,
+            real, slots ? std::optional(keep(*slots, "cu_seqlens_padded", false)) : std::nullopt,
             num_real_seqs ? parse_count(*num_real_seqs, "num_real_seqs", 0, real.size() - 1) : floptally::all_sequences,
-            real_alone ? std::optional(keep(*real_alone, "cu_seqlens_real")) : std::nullopt};
+            real_alone ? std::optional(keep(*real_alone, "cu_seqlens_real", false)) : std::nullopt};
     }
 
     const arguments& args_;

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,131 +12,139 @@
 
 #include <floptally/floptally.hpp>
 #include <floptally/json.hpp>
-#include <floptally/pipeline.hpp>
-#include <floptally/waterfall.hpp>
+#include <floptally/layout.hpp>
+#include <floptally/search.hpp>
 
 #include "arguments.hpp"
 #include "count.hpp"
 #include "ranks.hpp"
+#include "search.hpp"
 
 /// @file
-/// `floptally whatif --best`: pipeline layouts with the same GPUs and microbatches that fit the memory, fastest first.
+/// `floptally whatif --best`: the search of layouts, with the efficiency that a measured step has.
 
 namespace program {
 
+/// Adds the options of `search` that `whatif` does not have, and --best.
 inline void add_best_options(cxxopts::Options& options) {
-    options.add_options("Search")("best",
-                                  "find other pipeline layouts with the same GPUs and microbatches, fastest first")(
-        "memory-gib", "memory of one GPU in GiB, for --best", cxxopts::value<std::string>(), "X")(
-        "zero", "states that data parallel ranks shard: none, optimizer, gradients or weights",
-        cxxopts::value<std::string>(),
-        "WHAT")("activation-gib", "measured GiB of one microbatch, of one GPU of each stage, summed over the stages",
-                cxxopts::value<std::string>(), "X");
-}
-
-/// A layout of `--best`, with its predicted step time.
-struct found_layout {
-    std::map<std::string, std::string> options{};
-    double memory_gib = 0;  ///< of the rank with the most: states, and activations if they were passed
-    double seconds = 0;
-    double mfu = 0;
-    double bound = 0;  ///< MFU with kernels at their peak
-};
-
-/// The result of a search, and what it left out.
-struct layout_search {
-    std::vector<found_layout> found{};
-    std::uint64_t too_large = 0;   ///< how many do not fit the memory
-    std::uint64_t impossible = 0;  ///< how many do not divide the layers or microbatches
-    std::string common_settings{};
-};
-
-/// All pipelines with the measured step's GPUs, GPUs per stage and microbatches. `then(options)` returns the time
-/// breakdown of one.
-template <class Then>
-layout_search search_layouts(const arguments& args, const floptally::model_config& model,
-                             const floptally::waterfall& measured, Then then) {
-    for (const char* option :
-         {"rank-work", "micro-batch-size", "layers-of-chunks", "num-layers-in-first-pipeline-stage",
-          "num-layers-in-last-pipeline-stage", "account-for-embedding-in-pipeline-split",
-          "account-for-loss-in-pipeline-split", "pipeline-model-parallel-layout", "layer-split", "batches"}) {
-        if (args.text(option)) {
-            throw error("best",
-                        fmt::format("searches only pipelines with equal stages and equal microbatches: leave --{} out",
-                                    option));
+    options.add_options("Search")(
+        "best", "list the layouts that fit, as `floptally search`, at the efficiency of the measured step");
+    const auto knows = [&options](const std::string& name) {
+        for (const std::string& group : options.groups()) {
+            for (const cxxopts::HelpOptionDetails& known : options.group_help(group).options) {
+                if (std::find(known.l.begin(), known.l.end(), name) != known.l.end()) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    };
+    cxxopts::Options search("", "");
+    add_search_options(search);
+    for (const std::string& group : search.groups()) {
+        for (const cxxopts::HelpOptionDetails& one : search.group_help(group).options) {
+            const std::string name = one.l.empty() ? std::string() : std::string(one.l.front());
+            if (name.empty() || knows(name)) {
+                continue;
+            }
+            if (one.is_boolean) {
+                options.add_options("Search")(name, one.desc);
+            } else {
+                options.add_options("Search")(name, one.desc, cxxopts::value<std::string>(), one.arg_help);
+            }
         }
     }
-    const auto number = [&](const char* option) {
-        return parse_count(args.required(option, "N"), arguments::field(option), 1, std::uint64_t{1} << 24U);
-    };
-    const auto activations = args.text("activation-gib");
-    const auto idle = args.text("idle-gpus");
-    const std::uint64_t working = gpus_of(args) - (idle ? parse_count(*idle, "idle_gpus", 0, gpus_of(args) - 1) : 0);
-    const std::uint64_t pipelines = number("pp") * number("replicas");
-    const floptally::pipeline_search_options options{
-        .pipeline_ranks = pipelines,
-        .microbatches = number("microbatches") * number("replicas"),
-        .gpus_of_stage = working / pipelines,
-        .memory_gib = parse_positive(args.required("memory-gib", "X"), "memory_gib"),
-        .sharded =
-            static_cast<floptally::zero_stage>(args.choice("zero", {"none", "optimizer", "gradients", "weights"})),
-        .activation_gib = activations ? parse_positive(*activations, "activation_gib") : 0};
-    const floptally::pipeline_search fitting = floptally::pipelines_that_fit(model.parts, read_plan(args), options);
-    layout_search search{.too_large = fitting.too_large,
-                         .impossible = fitting.impossible,
-                         .common_settings = floptally::kept_in(options)};
-    for (const floptally::fitting_pipeline& pipeline : fitting.found) {
-        found_layout layout{
-            .options = {{"pp", std::to_string(pipeline.pp)},
-                        {"replicas", std::to_string(pipeline.replicas)},
-                        {"vpp", std::to_string(pipeline.vpp)},
-                        {"microbatches", std::to_string(pipeline.microbatches)},
-                        {"schedule", floptally::pipeline_schedule_names[static_cast<std::size_t>(pipeline.schedule)]}},
-            .memory_gib = pipeline.memory_gib};
-        const floptally::time_breakdown timed = then(layout.options);
-        const floptally::waterfall predicted = floptally::what_if(timed, measured);
-        layout.seconds = predicted.seconds();
-        layout.mfu = predicted.mfu();
-        layout.bound = floptally::what_if(timed, measured, 1).mfu();
-        search.found.push_back(std::move(layout));
+    for (const char* const added : {"dp", "dp-replicate", "zero"}) {
+        options.add_options("Search")(fmt::format("then-{}", added), "held fixed by --best",
+                                      cxxopts::value<std::string>(), "N");
     }
-    std::stable_sort(search.found.begin(), search.found.end(),
-                     [](const found_layout& a, const found_layout& b) { return a.seconds < b.seconds; });
-    return search;
 }
 
-inline std::string show(const layout_search& search) {
-    std::string table = fmt::format("{:>6}{:>10}{:>6}{:>14}{:>14}{:>10}{:>12}{:>9}{:>9}\n", "pp", "replicas", "vpp",
-                                    "microbatches", "schedule", "GiB", "seconds", "MFU %", "bound");
-    for (std::size_t i = 0; i < search.found.size() && i < 10; ++i) {
-        const found_layout& layout = search.found[i];
-        table += fmt::format("{:>6}{:>10}{:>6}{:>14}{:>14}{:>10.2f}{:>12.6f}{:>9.2f}{:>9.2f}\n",
-                             layout.options.at("pp"), layout.options.at("replicas"), layout.options.at("vpp"),
-                             layout.options.at("microbatches"), layout.options.at("schedule"), layout.memory_gib,
-                             layout.seconds, 100 * layout.mfu, 100 * layout.bound);
+/// The layout of the measured step as text, for `training_layout_named`.
+inline std::string measured_layout(const arguments& args) {
+    std::string text;
+    for (const auto& [name, option] : {std::pair("dp", "replicas"),
+                                       {"dp", "dp"},
+                                       {"tp", "tp"},
+                                       {"cp", "cp"},
+                                       {"pp", "pp"},
+                                       {"vpp", "vpp"},
+                                       {"ep", "ep"},
+                                       {"etp", "etp"},
+                                       {"dp_replicate", "dp-replicate"},
+                                       {"mb", "micro-batch-size"},
+                                       {"microbatches", "microbatches"},
+                                       {"zero", "zero"},
+                                       {"recompute", "recompute"},
+                                       {"schedule", "schedule"},
+                                       {"sequence_parallel", "sequence-parallel"}}) {
+        if (const auto value = args.text(option);
+            value && !(option == std::string_view("dp") && args.text("replicas"))) {
+            text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, *value);
+        }
     }
-    return table + fmt::format("{} layouts fit, {} do not, {} cannot be split evenly; {}\n", search.found.size(),
-                               search.too_large, search.impossible, search.common_settings);
+    return text;
 }
 
-inline nlohmann::ordered_json to_json(const layout_search& search) {
-    nlohmann::ordered_json layouts = nlohmann::ordered_json::array();
-    for (const found_layout& layout : search.found) {
-        const auto number = [&](const char* name) { return std::stoull(layout.options.at(name)); };
-        layouts.push_back({{"pp", number("pp")},
-                           {"replicas", number("replicas")},
-                           {"vpp", number("vpp")},
-                           {"microbatches", number("microbatches")},
-                           {"schedule", layout.options.at("schedule")},
-                           {"memory_gib", layout.memory_gib},
-                           {"seconds", layout.seconds},
-                           {"mfu", layout.mfu},
-                           {"mfu_bound", layout.bound}});
+/// The options that hold a search fixed. The sizes of the measured step do not; --then-NAME does.
+inline std::map<std::string, std::string> fixed_by_then(const arguments& args, const std::string& efficiency) {
+    std::map<std::string, std::string> fixed{{"efficiency", efficiency}};
+    const auto layout = args.text("then-layout");
+    const floptally::parallel_sizes sizes =
+        layout ? floptally::read_layout(*layout).sizes : floptally::parallel_sizes{};
+    for (const auto& [option, size] : {std::pair("dp", sizes.dp),
+                                       {"cp", sizes.cp},
+                                       {"tp", sizes.tp},
+                                       {"pp", sizes.pp},
+                                       {"vpp", sizes.vpp},
+                                       {"ep", sizes.ep},
+                                       {"etp", sizes.expert_tp()},
+                                       {"dp-replicate", sizes.dp_replicate}}) {
+        fixed[option] = args.text(fmt::format("then-{}", option)).value_or(layout ? std::to_string(size) : "");
     }
-    return {{"layouts", layouts},
-            {"too_large", search.too_large},
-            {"impossible", search.impossible},
-            {"kept", search.common_settings}};
+    for (const char* const option : {"zero", "recompute"}) {
+        fixed[option] = args.text(fmt::format("then-{}", option)).value_or("");
+    }
+    for (const auto& [option, meaning, value] : rank_options) {
+        if (!fixed.contains(option) && option != std::string_view("gpus-per-node")) {
+            fixed[option] = args.text(fmt::format("then-{}", option)).value_or("");
+        }
+    }
+    return fixed;
+}
+
+/// Lists the layouts that fit, at the efficiency of the step that `args` measured. `then` are the options of the
+/// searched steps.
+inline std::string run_best(const arguments& args, const arguments& then, const floptally::model_config& model) {
+    for (const char* option : {"precisions", "repeated", "recompute-components", "recompute-every", "row-length",
+                               "cu-seqlens", "cu-seqlens-padded", "num-real-seqs", "batches", "tile", "apart",
+                               "idle-gpus", "rank-work", "cp-split", "clock-mhz", "distinct-experts"}) {
+        if (args.text(option) || then.text(option)) {
+            throw error("best", fmt::format("predicts steps as `floptally search` does, which knows no --{}: leave it "
+                                            "out",
+                                            option));
+        }
+    }
+    using floptally::parallel_sizes;
+    const auto layout = layout_of(args, gpus_of(args));
+    const arguments step = !layout ? args
+                                   : with_layout(args, *layout,
+                                                 {{"dp", &parallel_sizes::dp},
+                                                  {"pp", &parallel_sizes::pp},
+                                                  {"vpp", &parallel_sizes::vpp},
+                                                  {"tp", &parallel_sizes::tp},
+                                                  {"cp", &parallel_sizes::cp},
+                                                  {"ep", &parallel_sizes::ep},
+                                                  {"etp", &parallel_sizes::etp}});
+    auto [cluster, source] = read_cluster(step, model);
+    floptally::layout_predictor measured = read_predictor(step, model, cluster);
+    const floptally::training_layout now =
+        floptally::training_layout_named(measured_layout(step), measured, {}, "layout");
+    const floptally::measured_step fitted =
+        floptally::fit_efficiency(measured, now, parse_positive(step.required("seconds", "S"), "seconds"));
+    return run_search(
+        then.with(fixed_by_then(args, step.text("efficiency").value_or(fmt::format("{}", fitted.efficiency)))), model,
+        fitted);
 }
 
 }  // namespace program

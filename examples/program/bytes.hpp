@@ -100,8 +100,7 @@ inline std::string run_bytes(const arguments& args) {
     const floptally::report counted = count(args, model);
     if (counted.counted_as.name != floptally::conventions::exact.name) {
         throw error("convention",
-                    fmt::format("must be exact, since bytes are counted only for the products of exact, got \"{}\"",
-                                counted.counted_as.name));
+                    fmt::format("must be exact, since only exact counts bytes, got \"{}\"", counted.counted_as.name));
     }
     floptally::byte_report report{.model_type = model.model_type,
                                   .work = counted.work,

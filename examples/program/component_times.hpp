@@ -86,9 +86,8 @@ inline std::optional<measured_times> read_times(const arguments& args,
     }
     for (const auto& [option, needs] : {std::pair("modules", trace.has_value()), {"against", times || trace}}) {
         if (args.text(option) && !needs) {
-            throw error(option, fmt::format("works only with --trace{}", option == std::string_view("modules")
-                                                                             ? ", since it names modules of the trace"
-                                                                             : " or --component-times"));
+            throw error(option, fmt::format("works only with --trace{}: pass both, or leave it out",
+                                            option == std::string_view("modules") ? "" : " or --component-times"));
         }
     }
     return times   ? std::optional(read_times_of(*times, "component_times"))
@@ -112,7 +111,7 @@ inline std::optional<std::vector<floptally::compared_component>> read_comparison
     const measured_times before =
         args.text("trace") ? read_traces(args, *against, timed.work) : read_times_of(*against, "against");
     if (!before.measured.seconds) {
-        throw error("against", "must have the seconds of its step: add \"seconds\" to the file");
+        throw error("against", "has no step time: add \"seconds\", the duration of the step, to the file");
     }
     floptally::time_breakdown earlier = timed;
     earlier.apart.clear();  // measured in the later step

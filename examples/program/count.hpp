@@ -146,7 +146,7 @@ inline floptally::training_plan read_plan(const arguments& args) {
             const std::string_view item = text;
             const std::size_t equals = item.rfind('=');
             if (equals == std::string_view::npos || equals == 0 || equals > floptally::component_name::capacity) {
-                throw error("repeated", fmt::format("must be WEIGHTS=RANKS, separated by commas, got \"{}\"", item));
+                throw error("repeated", fmt::format("must be WEIGHTS=RANKS, such as vision.*=4, got \"{}\"", item));
             }
             plan.repeated.push_back(
                 {item.substr(0, equals), parse_count(item.substr(equals + 1), "repeated", 1, std::uint64_t{1} << 24U)},
@@ -230,8 +230,11 @@ inline floptally::report count(const arguments& args, const floptally::model_con
             throw error("phase", "must be forward, since --request decodes and trains nothing: pass --phase forward");
         }
         if (args.is_passed("routed") && !cost.needs_routed()) {
-            throw error("routed",
-                        fmt::format("{} counts no measured visits to experts: leave --routed out", model.model_type));
+            throw error(
+                "routed",
+                fmt::format("{} has no measured expert visits, since it has no experts or a fixed number per token: "
+                            "leave --routed out",
+                            model.model_type));
         }
         const floptally::mask_set masks = floptally::counted_masks(model.cost, cost);
         floptally::tally batch{masks};

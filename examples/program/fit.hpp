@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <fmt/format.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -62,12 +63,17 @@ inline void add_held_options(cxxopts::Options& options) {
                                                        "names of --recompute-modules, attn_proj or expert_fc1",
                                                        cxxopts::value<std::string>(), "LIST")(
         "offload-layers", "number of layers whose activations are kept on the host", cxxopts::value<std::string>(),
-        "N")("optimizer-offload", "fraction of the optimizer state that is kept on the host, from 0 to 1",
+        "N")("gathered-bits", "bits of a weight that ZeRO-3 gathers (FSDP2's param_dtype); default: --weight-bits",
+             cxxopts::value<std::string>(), "N")(
+        "bucket-elements", "gradients that buckets copy at once: N, or all (DDP without gradient_as_bucket_view)",
+        cxxopts::value<std::string>(),
+        "N")("keep-gathered", "ZeRO-3 keeps gathered weights and whole gradients during a step")(
+        "optimizer-offload", "fraction of the optimizer state that is kept on the host, from 0 to 1",
+        cxxopts::value<std::string>(),
+        "X")("reserve-gib", "GiB of one GPU for workspaces, CUDA, NCCL and the allocator's waste",
              cxxopts::value<std::string>(),
-             "X")("reserve-gib", "GiB of one GPU for workspaces, CUDA, NCCL and the allocator's waste",
-                  cxxopts::value<std::string>(),
-                  "X")("memory-gib", "memory of one GPU in GiB; the table then says whether the rank fits",
-                       cxxopts::value<std::string>(), "X");
+             "X")("memory-gib", "memory of one GPU in GiB; the table then says whether the rank fits",
+                  cxxopts::value<std::string>(), "X");
 }
 
 inline void add_fit_options(cxxopts::Options& options) {
@@ -162,7 +168,13 @@ inline floptally::memory_options read_memory_options(const arguments& args) {
         .matrix_weights = format_of(args, "matrix-weights"),
         .frozen_weights = format_of(args, "frozen-weights"),
         .host_optimizer = parse_number_from_0(args, "optimizer-offload"),
-        .offloaded_layers = parse_count(args.text("offload-layers").value_or("0"), "offload_layers", 0, 100'000)};
+        .offloaded_layers = parse_count(args.text("offload-layers").value_or("0"), "offload_layers", 0, 100'000),
+        .gathered_bits = parse_count(args.text("gathered-bits").value_or("0"), "gathered_bits", 0, 64),
+        .bucket_elements = args.text("bucket-elements").value_or("0") == "all"
+                               ? std::numeric_limits<std::uint64_t>::max()
+                               : parse_count(args.text("bucket-elements").value_or("0"), "bucket_elements", 0,
+                                             std::uint64_t{1} << 50U),
+        .keeps_gathered = args.flag("keep-gathered")};
     options.ranks.pipeline = split_options(args);
     if (const auto layers = args.text("layers-of-chunks")) {
         options.ranks.layers_of_chunks = parse_loads(*layers, "layers_of_chunks");
@@ -175,7 +187,7 @@ template <class Report>
 std::uint64_t find_largest(const arguments& args, const floptally::tally& batch, const floptally::parallel_sizes& sizes,
                            floptally::fit_report& report, Report report_of) {
     if (!report.memory_gib) {
-        throw error("memory_gib", "is missing: --largest needs it");
+        throw error("memory_gib", "is missing: pass --memory-gib N, which --largest needs");
     }
     const auto fits = [&](const floptally::tally& microbatch) {
         report = report_of(microbatch);
@@ -206,7 +218,9 @@ std::uint64_t find_largest(const arguments& args, const floptally::tally& batch,
     const read_input input(args);
     const auto lengths = args.text("lengths");
     if (!lengths || input.get().formats() != 1 || input.get().lengths.front().row_length) {
-        throw error("largest", "varies the length of --lengths: pass it alone, with as many sequences as a microbatch");
+        throw error(
+            "largest",
+            "length varies the sequences of one microbatch: pass them as --lengths, without other batch options");
     }
     const std::uint64_t samples = batch.get(floptally::view::padded, floptally::accumulator::count);
     const std::uint64_t unit = floptally::cp_alignment(sizes.tp, sizes.cp);
@@ -235,7 +249,7 @@ inline std::vector<floptally::holding_accelerator> read_accelerators(const argum
         for (const std::string& item : comma_separated({*list})) {
             const std::size_t equals = item.rfind('=');
             if (equals == std::string::npos) {
-                throw error("prices", fmt::format("must be NAME=PRICE, separated by commas, got \"{}\"", item));
+                throw error("prices", fmt::format("must be NAME=PRICE, such as \"H100 SXM\"=2.5, got \"{}\"", item));
             }
             const floptally::accelerator& part = floptally::accelerator_named(item.substr(0, equals));
             prices.emplace_back(part.name, parse_positive(item.substr(equals + 1), "prices"));
@@ -307,7 +321,7 @@ inline std::string run_fit(const arguments& command_args) {
         }
         report.reserve_gib = parse_number_from_0(args, "reserve-gib");
         if (report.reserve_gib != 0 && !report.memory_gib && !args.flag("gpus-of")) {
-            throw error("memory_gib", "is missing: --reserve-gib needs it");
+            throw error("memory_gib", "is missing: pass --memory-gib N, which --reserve-gib needs");
         }
         return report;
     };

@@ -59,7 +59,10 @@ struct spent_share {
 inline spent_share parse_spent(std::string_view text) {
     const std::size_t sign = text.find('=');
     if (sign == 0 || sign == std::string_view::npos) {
-        throw error("spent", fmt::format("must be NAME=TIME/EVERY or NAME=SHARE%, got \"{}\"", text));
+        throw error(
+            "spent",
+            fmt::format("must be NAME=TIME/EVERY or NAME=SHARE%, such as checkpoint=40s/1h or failures=2%, got \"{}\"",
+                        text));
     }
     const std::string name(text.substr(0, sign));
     const std::string field = "spent " + name;
@@ -69,7 +72,7 @@ inline spent_share parse_spent(std::string_view text) {
         return {name, parse_time(amount.substr(0, slash), field) / parse_time(amount.substr(slash + 1), field)};
     }
     if (amount.empty() || amount.back() != '%') {
-        throw error(field, fmt::format("must be TIME/EVERY or SHARE%, got \"{}\"", amount));
+        throw error(field, fmt::format("must be TIME/EVERY or SHARE%, such as 40s/1h or 2%, got \"{}\"", amount));
     }
     return {name, parse_positive(std::string(amount.substr(0, amount.size() - 1)), field) / 100};
 }

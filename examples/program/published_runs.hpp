@@ -314,7 +314,8 @@ inline run_features user_features(const floptally::model_config& model, const fl
     using floptally::accumulator;
     const double tokens = static_cast<double>(batch.get(floptally::view::useful, accumulator::tokens));
     if (!(tokens > 0)) {
-        throw floptally::error("lengths", "must have text tokens, since the published runs train language models");
+        throw floptally::error("lengths",
+                               "must have text tokens, since the published runs train language models: pass --lengths");
     }
     run_features own = features_of(model);
     own.length = static_cast<double>(batch.get(floptally::view::useful, accumulator::squares)) / tokens;

@@ -143,7 +143,7 @@ inline arguments with_layout_of_step(const arguments& args) {
         sizes.pp = count("pp");
         const std::uint64_t of_replica = std::uint64_t{floptally::checked(sizes.cp, "gpus") * sizes.tp * sizes.pp};
         if (working % of_replica != 0) {
-            throw error("gpus", fmt::format("must be a multiple of cp x tp x pp, {}, got {}", of_replica, working));
+            throw error("gpus", fmt::format("must be a multiple of cp x tp x pp = {}, got {}", of_replica, working));
         }
         sizes.dp = working / of_replica;
         static_cast<void>(
@@ -209,7 +209,7 @@ inline std::optional<floptally::layout_work> read_layout(const arguments& args, 
     };
     for (const auto& [option, needs] : {std::pair("sequence-parallel", "tp"), {"cp-split", "cp"}}) {
         if (args.text(option) && !args.text(needs)) {
-            throw error(needs, fmt::format("is missing: --{} needs it", option));
+            throw error(needs, fmt::format("is missing: pass --{}, which --{} needs", needs, option));
         }
     }
     if (!args.text("tp") && !args.text("cp")) {
@@ -231,7 +231,7 @@ inline std::optional<floptally::layout_work> read_layout(const arguments& args, 
     const bool shares_tokens =
         args.text("sequence-parallel") && args.choice("sequence-parallel", {"true", "false"}) == 0;
     return floptally::layout_work_of(model.parts, counted.plan, count("tp"), shares, peak_of(args).tflops, settings,
-                                     {.sequence_parallel = shares_tokens});
+                                     {.sequence_parallel = shares_tokens}, args.text("etp") ? count("etp") : 0);
 }
 
 /// The pipeline options; nullopt without --pp.
@@ -244,7 +244,7 @@ inline std::optional<floptally::pipeline_choices> read_pipelines(const arguments
                                     name == "sequence-parallel" || name == "cp-split" || name == "ep" ||
                                     name == "etp" || name == "layout" || name == "gpus-per-node";
             if (!needs_none && args.text(option)) {
-                throw error("pp", fmt::format("is missing: --{} needs it", name));
+                throw error("pp", fmt::format("is missing: pass --pp, which --{} needs", name));
             }
         }
         return {};

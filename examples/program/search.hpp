@@ -83,8 +83,10 @@ inline std::vector<std::uint64_t> read_global_batch(const arguments& args) {
     const read_input input(args);
     const floptally::model_input& all = input.get();
     if (all.lengths.size() != 1 || all.formats() != 1 || all.lengths.front().row_length) {
-        throw error("lengths",
-                    "must be the sequences of a global batch: pass --lengths or --lengths-file alone, without rows");
+        throw error(
+            "lengths",
+            "must be the sequences of a global batch: pass --lengths or --lengths-file without --row-length and "
+            "without other batch options");
     }
     std::vector<std::uint64_t> lengths = all.lengths.front().lengths.visit(
         [](const auto& numbers) { return floptally::detail::nonnegative(numbers, "lengths"); });
@@ -95,8 +97,9 @@ inline std::vector<std::uint64_t> read_global_batch(const arguments& args) {
             lengths.resize(count, lengths.front());
         }
         if (lengths.size() != count) {
-            throw error("global_batch", fmt::format("must be the {} sequences of --lengths, got {}: leave it out",
-                                                    lengths.size(), count));
+            throw error("global_batch",
+                        fmt::format("must be {}, the number of sequences of --lengths, got {}: leave it out",
+                                    lengths.size(), count));
         }
     }
     return lengths;
@@ -157,7 +160,8 @@ inline floptally::layout_predictor read_predictor(const arguments& args, const f
     floptally::training_plan plan = read_plan(args);
     plan.recomputed = floptally::recompute::none;
     if (args.text("convention").value_or("exact") != "exact") {
-        throw error("convention", "must be exact: a search predicts time from what runs");
+        throw error("convention",
+                    "must be exact, since a search predicts time from the executed FLOPs: leave --convention out");
     }
     const floptally::flop_counter counter(model, floptally::conventions::exact, plan);
     return {
@@ -215,14 +219,16 @@ inline std::function<void(std::uint64_t, std::uint64_t)> progress_of_search() {
     };
 }
 
-inline std::string run_search(const arguments& args) {
-    const floptally::model_config model = read_model(args);
+/// The layouts that fit. With a measured step it is shown too, and its efficiency is the one in `args`.
+inline std::string run_search(const arguments& args, const floptally::model_config& model,
+                              const std::optional<floptally::measured_step>& measured) {
     const auto [cluster, source] = read_cluster(args, model);
     floptally::layout_predictor predictor = read_predictor(args, model, cluster);
     floptally::search_options options = read_search_options(args);
     options.progress = progress_of_search();
     floptally::layout_search search = floptally::search_layouts(predictor, options);
-    search.assumed.front() += "; " + source;
+    search.measured = measured;
+    search.assumed.front() += "; " + (measured ? "as in the measured step" : source);
     if (const auto text = args.text("explain")) {
         const floptally::training_layout layout = floptally::training_layout_named(*text, predictor, options);
         const std::string answer = floptally::explain(predictor, search, layout);
@@ -251,5 +257,7 @@ inline std::string run_search(const arguments& args) {
            : format == 1 ? floptally::to_json(predictor, search, top).dump(2) + "\n"
                          : floptally::to_markdown(floptally::table_of(search, top));
 }
+
+inline std::string run_search(const arguments& args) { return run_search(args, read_model(args), {}); }
 
 }  // namespace program

@@ -130,7 +130,10 @@ inline std::vector<floptally::time_apart> parse_times(std::string_view text) {
         const std::size_t equals = item.find('=');
         const auto seconds = equals == std::string_view::npos ? std::nullopt : parse<double>(item.substr(equals + 1));
         if (!seconds || equals == 0) {
-            throw error("apart", fmt::format("must be NAME=SECONDS, separated by commas, got \"{}\"", item));
+            throw error(
+                "apart",
+                fmt::format("must be NAME=SECONDS, separated by commas, such as data=0.2,checkpoint=0.5, got \"{}\"",
+                            item));
         }
         times.push_back({std::string(item.substr(0, equals)), *seconds});
     }
@@ -267,23 +270,11 @@ inline std::string run_waterfall(const arguments& args) {
 
 inline std::string run_whatif(const arguments& args) {
     const floptally::model_config model = read_model(args);
-    const floptally::waterfall measured = read_waterfall(args, model);
     const arguments other_args = args.with_prefix("then-");
     if (args.flag("best")) {
-        const layout_search search =
-            search_layouts(other_args, model, measured, [&](const std::map<std::string, std::string>& layout) {
-                return read_time_breakdown(other_args.with(layout), model);
-            });
-        if (args.as_json()) {
-            nlohmann::ordered_json out{{"version", floptally::version},
-                                       {"numbers_version", floptally::numbers_version},
-                                       {"measured", floptally::to_json(measured)},
-                                       {"best", to_json(search)}};
-            return out.dump(2) + "\n";
-        }
-        return fmt::format("measured: {:.6f} s, MFU {:.2f} %\n", measured.seconds(), 100 * measured.mfu()) +
-               show(search);
+        return run_best(args, other_args, model);
     }
+    const floptally::waterfall measured = read_waterfall(args, model);
     const floptally::compared_steps steps(measured, read_time_breakdown(other_args, model));
     if (args.as_json()) {
         nlohmann::ordered_json out{{"version", floptally::version},

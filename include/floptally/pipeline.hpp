@@ -9,7 +9,6 @@
 
 #include <floptally/parallel/pipeline_schedule.hpp>
 #include <floptally/parallel/pipeline_split.hpp>
-#include <floptally/step/pipeline_search.hpp>
 #include <floptally/step/pipelines.hpp>
 
 #include <floptally/text/macros_end.hpp>

@@ -13,6 +13,7 @@
 #include <floptally/search/largest_fit.hpp>
 #include <floptally/search/layout_named.hpp>
 #include <floptally/search/layout_search.hpp>
+#include <floptally/search/measured_step.hpp>
 #include <floptally/search/search_report.hpp>
 
 #include <floptally/text/macros_end.hpp>

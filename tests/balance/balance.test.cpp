@@ -294,12 +294,14 @@ TEST_CASE("capacity mode keeps sizes within the capacity and reports an error if
     }
 
     const std::vector<std::uint64_t> large{3, 3, 3, 3};
-    CHECK(error_of([&] {
-              return partition(costs, 2, {.mode = balance_mode::capacity, .sizes = large, .capacity = 5});
-          }) == "capacity: sizes that add up to 12 do not fit 2 ranks of 5; use more ranks or a larger capacity");
+    CHECK(error_of(
+              [&] { return partition(costs, 2, {.mode = balance_mode::capacity, .sizes = large, .capacity = 5}); }) ==
+          "capacity: sizes that add up to 12 do not fit 2 ranks with a capacity of 5; use more ranks or a larger "
+          "capacity");
     CHECK(error_of(
               [&] { return partition(costs, 3, {.mode = balance_mode::capacity, .sizes = large, .capacity = 5}); }) ==
-          "capacity: sizes that add up to 12 could not be made to fit 3 ranks of 5: the search does not try all "
+          "capacity: sizes that add up to 12 could not be made to fit 3 ranks with a capacity of 5: the search does "
+          "not try all "
           "assignments; use more ranks or a larger capacity");
     CHECK(error_of([&] {
               return partition(costs, 2, {.mode = balance_mode::capacity, .sizes = large, .capacity = 2});
@@ -330,7 +332,8 @@ TEST_CASE("samples of one group stay on one rank") {
     // Three and three of four: no rank can have four.
     const std::vector<std::uint32_t> threes{0, 0, 0, 1, 1, 1, 2, 2};
     CHECK(error_of([&] { return partition(costs, 2, {.groups = threes}); }) ==
-          "groups: 8 samples could not be made to fit 2 ranks of 4: the search does not try all assignments; use more "
+          "groups: 8 samples could not be made to fit 2 ranks with a capacity of 4: the search does not try all "
+          "assignments; use more "
           "ranks or a larger capacity");
 }
 
@@ -353,10 +356,11 @@ TEST_CASE("bad balancing input is an error that names the field") {
     CHECK(error_of([&] { return partition(costs, 0); }) == "ranks: must be from 1 to 2147483647, got 0");
     CHECK(error_of([&] { return partition(costs, std::uint64_t{1} << 40); }) ==
           "ranks: must be from 1 to 2147483647, got 1099511627776");
-    CHECK(error_of([&] { return partition(costs, 1, {.loads = 0}); }) == "costs: must have 0 for each sample, got 2");
+    CHECK(error_of([&] { return partition(costs, 1, {.loads = 0}); }) ==
+          "costs: must have a multiple of 0 numbers, 0 for each sample, got 2");
     CHECK(error_of([&] {
               return partition(std::vector<int>{1, 2, 3}, 1, {.loads = 2});
-          }) == "costs: must have 2 for each sample, got 3");
+          }) == "costs: must have a multiple of 2 numbers, 2 for each sample, got 3");
     const std::vector<std::uint64_t> sizes{1};
     CHECK(error_of([&] { return partition(costs, 2, {.mode = balance_mode::capacity, .sizes = sizes}); }) ==
           "sizes: must be one for each of 2 samples, got 1");

@@ -392,11 +392,12 @@ TEST_CASE("bad input of an exchange is an error that names the field and the ind
         });
     };
     CHECK(carried(1, 2, 8, 8, 8) == "no error");
-    CHECK(carried(0, 2, 0, 8, 8) == "rank: must be the rank of this process, 0, got the exchange of rank 1");
+    CHECK(carried(0, 2, 0, 8, 8) == "rank: must be 0, the rank of this process, got an exchange planned for rank 1");
     CHECK(carried(1, 3, 0, 8, 8) == "ranks: must be as many as ranks of the communicator (3), got 2");
     CHECK(carried(1, 2, 0, 7, 8) == "send: must have 8 bytes, got 7");
     CHECK(carried(1, 2, 0, 8, 16) == "receive: must have 8 bytes, got 16");
-    CHECK(carried(1, 2, 4, 8, 8) == "send: must begin at a multiple of 8 bytes");
+    CHECK(carried(1, 2, 4, 8, 8) ==
+          "send: must begin at an address that is a multiple of 8: align the buffer to 8 bytes");
 }
 
 TEST_CASE("send and receive buffers above MPI's int range are an error on every rank") {
@@ -499,7 +500,7 @@ TEST_CASE("an exchange that fails on one rank throws on all ranks and no rank ha
     const floptally::parallel_layout layout({.dp = ranks}, ranks, 0);
     const auto others = [](u64 rank) {
         return "exchange: rank " + std::to_string(rank) +
-               " cannot take part, so nothing was sent; its own error says why";
+               " failed, so nothing was sent: look at the error of that rank";
     };
     // Each rank looks at its own buffers; on `wrong` something is not as planned.
     const auto ends = [&](u64 wrong, const auto& spoil) {
@@ -527,7 +528,8 @@ TEST_CASE("an exchange that fails on one rank throws on all ranks and no rank ha
         const std::vector<std::string> memory = ends(wrong, [](auto&) { throw std::bad_alloc(); });
         for (u64 rank = 0; rank < ranks; ++rank) {
             CHECK(sizes[rank] == (rank == wrong ? "receive: must have 8 bytes, got 0" : others(wrong)));
-            CHECK(null[rank] == (rank == wrong ? "receive: must not be null" : others(wrong)));
+            CHECK(null[rank] ==
+                  (rank == wrong ? "receive: must not be null: pass a buffer of 8 bytes" : others(wrong)));
             CHECK(memory[rank] == (rank == wrong ? std::string(std::bad_alloc().what()) : others(wrong)));
         }
     }

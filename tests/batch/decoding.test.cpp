@@ -205,14 +205,14 @@ TEST_CASE("an invalid decoding request is an error that names the field") {
             sum.add(request_passes(all, chunk));
         });
     };
-    CHECK(problem({0, 4}) == "requests[1]: must have a prompt of at least 1 token");
+    CHECK(problem({0, 4}) == "requests[1]: must have a prompt of at least 1 token, got 0");
     CHECK(problem({4, 4, 4}) == "requests[1]: must have fewer cached tokens than the 4 tokens of its prompt, got 4");
     CHECK(problem({4'294'967'295U, 1}) == "requests[1]: prompt + generated must be at most 4294967295, got 4294967296");
     CHECK(problem({4, 4}, 0) == "prefill_chunk: must be at least 1, got 0");
     tally images{mask_set{statistic(unit::clips())}};
     CHECK(error_of([&] {
               images.add(request_passes(std::vector<request>{{5, 5}}));
-          }) == "requests: this model has no text: build the tally with the masks() of one that has");
+          }) == "requests: this model has no text: build the tally with the masks() of a model that has it");
     tally sum;
     const std::vector<request> huge(4, request{4'294'967'295U, 0});
     CHECK(error_of([&] { sum.add(request_passes(huge)); }) ==

@@ -415,12 +415,13 @@ TEST_CASE("a decreasing boundary is reported by index at every position", "[leng
 
 TEST_CASE("an empty list of boundaries or a first boundary other than 0 is an error", "[length_sums]") {
     const std::vector<std::int32_t> none;
-    CHECK(problem_of_boundaries(none) == "cu_seqlens: must have at least one boundary, the 0 at its beginning");
+    CHECK(problem_of_boundaries(none) ==
+          "cu_seqlens: must have at least one boundary, the 0 at its beginning, got none");
     CHECK(problem_of_boundaries(std::vector<std::int32_t>{3, 5}) == "cu_seqlens[0]: must be 0, got 3");
     CHECK(problem_of_boundaries(std::vector<std::int64_t>{-3}) == "cu_seqlens[0]: must be 0, got -3");
     CHECK(problem_of_boundaries(std::vector<std::uint32_t>(1000, 7)) == "cu_seqlens[0]: must be 0, got 7");
     CHECK(outcome_of([&] { return sum_cu_seqlens(none.data(), 0, {}, "cu_seqlens_padded"); }).problem ==
-          "cu_seqlens_padded: must have at least one boundary, the 0 at its beginning");
+          "cu_seqlens_padded: must have at least one boundary, the 0 at its beginning, got none");
 }
 
 TEST_CASE("boundaries that wrapped around at 2^31 or 2^32 are detected", "[length_sums]") {

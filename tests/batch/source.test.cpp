@@ -422,7 +422,7 @@ TEST_CASE("boundaries of only the real sequences count the same as num_real_seqs
     is_refused([&](auto& to) { to.add_packed(slots, real); },
                "cu_seqlens_real: must have as many boundaries as cu_seqlens (3), got 5");
     is_refused([&](auto& to) { to.add_packed(std::vector<int>{}, slots); },
-               "cu_seqlens_real: must have at least one boundary, the 0 at its beginning");
+               "cu_seqlens_real: must have at least one boundary, the 0 at its beginning, got none");
     is_refused([&](auto& to) { to.add_packed(std::array{1, 5}, slots); }, "cu_seqlens_real[0]: must be 0, got 1");
     is_refused(
         [&](auto& to) {
@@ -479,7 +479,7 @@ TEST_CASE("the boundaries passed to flops() may end with the last real sequence"
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_real = more}) ==
           "cu_seqlens_real: must have as many boundaries as cu_seqlens (5), got 6");
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_real = none}) ==
-          "cu_seqlens_real: must have at least one boundary, the 0 at its beginning");
+          "cu_seqlens_real: must have at least one boundary, the 0 at its beginning, got none");
 }
 
 TEST_CASE("add_lengths and the other add functions accept lists in braces") {
@@ -606,8 +606,8 @@ TEST_CASE("an invalid batch gives the same error in tallies, counters and packs 
     is_refused([&](auto& to) { to.add_attention_mask(hole, {.rows = 2, .columns = 2}); },
                "attention_mask: must have 2 x 2 = 4 entries, got 6");
     is_refused([&](auto& to) { to.add_attention_mask(hole, {.rows = 2, .columns = 3}); },
-               "attention_mask[2]: is 1 after the real tokens of row 0 have ended: they must stand together, with "
-               "padding before or after them");
+               "attention_mask[2]: is 1 after the real tokens of row 0 have ended: the real tokens of a row "
+               "must be consecutive, with padding only before or after them");
     is_refused(
         [](auto& to) {
             to.add_attention_mask(std::array{1, 1, 1, 7}, {.rows = 2, .columns = 2});
@@ -629,7 +629,7 @@ TEST_CASE("an invalid batch gives the same error in tallies, counters and packs 
         },
         "encoder_lengths[1]: must be at least 0, got -5");
     is_refused([](auto& to) { to.add_cu_seqlens(std::vector<int>{}); },
-               "cu_seqlens: must have at least one boundary, the 0 at its beginning");
+               "cu_seqlens: must have at least one boundary, the 0 at its beginning, got none");
     is_refused([](auto& to) { to.add_cu_seqlens(std::array{1, 5}); }, "cu_seqlens[0]: must be 0, got 1");
     is_refused(
         [](auto& to) {
@@ -710,7 +710,7 @@ TEST_CASE("images and audio clips can have slots, and a split_tally separates pa
           }) == "audio_frames[1]: must be at least 0, got -1");
     CHECK(error_of([] {
               tally{}.add_grid_thw(std::array{1, 2, 3});
-          }) == "grid: this model has no vision tower: build the tally with the masks() of one that has");
+          }) == "grid: this model has no vision tower: build the tally with the masks() of a model that has it");
     CHECK(sum == one_by_one);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <floptally/json.hpp>
+#include <floptally/memory.hpp>
 #include <floptally/search.hpp>
 
 namespace {
@@ -76,5 +77,20 @@ void fit_layout(benchmark::State& state) {
                            benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(fit_layout)->Unit(benchmark::kMillisecond);
+
+/// The report of one layout, with nothing that a search shares: memory and sent bytes of each of its stages.
+void fit_report_of_layout(benchmark::State& state) {
+    const floptally::model_config model = model_named(model_name);
+    floptally::tally microbatch(model.cost.masks());
+    microbatch.add_lengths(std::vector<std::uint64_t>{8192});
+    floptally::memory_options options{.microbatches = 32};
+    options.ranks.tensor.sequence_parallel = true;
+    for (auto _ : state) {
+        const floptally::fit_report fit =
+            floptally::fit_of(model.parts, microbatch, {.dp = 16, .tp = 8, .pp = 4}, {}, options);
+        benchmark::DoNotOptimize(fit.stages.data());
+    }
+}
+BENCHMARK(fit_report_of_layout)->Unit(benchmark::kMicrosecond);
 
 }  // namespace

@@ -390,13 +390,13 @@ TEST_CASE("expert weight bytes are an upper bound unless the number of visited e
             return e.what();
         }
     };
-    CHECK(problem(5) == "distinct_experts: must be from 6 to 24: of 8 experts in each of 3 layers and 1 batch, got 5");
+    CHECK(problem(5) == "distinct_experts: must be from 6 to 24 for 8 experts in each of 3 layers and 1 batch, got 5");
     CHECK(problem(25) ==
-          "distinct_experts: must be from 6 to 24: of 8 experts in each of 3 layers and 1 batch, got 25");
+          "distinct_experts: must be from 6 to 24 for 8 experts in each of 3 layers and 1 batch, got 25");
     CHECK(problem(6).empty());
     CHECK(problem(24, 2).empty());
     CHECK(problem(25, 2) ==
-          "distinct_experts: must be from 6 to 24: of 8 experts in each of 3 layers and 2 batches, got 25");
+          "distinct_experts: must be from 6 to 24 for 8 experts in each of 3 layers and 2 batches, got 25");
     const floptally::listed_parts others_parts = parts_of(small());
     byte_counter dense({others_parts.begin(), others_parts.end()});
     dense.add_distinct_experts(1);

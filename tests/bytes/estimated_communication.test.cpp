@@ -82,11 +82,12 @@ TEST_CASE("estimated communication takes the time of links between nodes if they
     const auto within = estimated_communication(step.model, step.batch, {.dp = 4}, 4, {}, {}, links);
     CHECK(std::abs(within.seconds / (bytes / 400e9) - 1) < 1e-6);
     links.gpus_per_node = 0;
-    CHECK(error_of([&] { return estimated_communication(step.model, step.batch, {.dp = 4}, 4, {}, {}, links); }) ==
-          "gpus_per_node: is missing: bandwidths within and between nodes need it");
+    CHECK(
+        error_of([&] { return estimated_communication(step.model, step.batch, {.dp = 4}, 4, {}, {}, links); }) ==
+        "gpus_per_node: is missing: pass the number of GPUs of a node, which bandwidths within and between nodes need");
     links.within_nodes.reset();
     CHECK(error_of([&] { return estimated_communication(step.model, step.batch, {.dp = 4}, 4, {}, {}, links); }) ==
-          "network_gbps: must give both within and between, or neither");
+          "network_gbps: must have both within and between: add the missing bandwidth, or leave both out");
 }
 
 }  // namespace estimated_communication_test

@@ -410,4 +410,32 @@ TEST_CASE("memory has buffers for the gathered weights of two layers and for tok
 }
 
 }  // namespace
+TEST_CASE("full recompute holds the activations of one layer again", "[bytes]") {
+    const std::uint64_t sbh = 16 * 2 * h;
+    const std::uint64_t scores = 5 * a * 16 * 16 * 2;
+    const training_plan full{.recomputed = floptally::recompute::full};
+    const training_plan selective{.recomputed = floptally::recompute::attention};
+    // A layer keeps 34 sbh and its scores; its input of 2 sbh is kept already. Selective recompute makes the scores
+    // again.
+    CHECK(held(gpt(), 16, 2, {}, as_published(false), full).buffers == 34 * sbh + scores - 2 * sbh);
+    CHECK(held(gpt(), 16, 2, {}, as_published(false), selective).buffers == scores);
+    CHECK(held(gpt(), 16, 2, {}, as_published(false)).buffers == 0);
+    CHECK(held(gpt(), 16, 2, {.pp = 3}, as_published(false), full).buffers == 34 * sbh + scores - 2 * sbh);
+    memory_options modules = as_published(false);
+    modules.kernels.recomputed = floptally::layer_modules_named("core_attn", "recompute_modules");
+    CHECK(held(gpt(), 16, 2, {}, modules).buffers == scores);
+}
+
+TEST_CASE("gathered weights have bits of their own, and buckets copy gradients", "[bytes]") {
+    const std::uint64_t largest = std::max<std::uint64_t>(12 * h * h + 2 * h, vocabulary * h);
+    memory_options mixed{.sharded = zero_stage::weights, .bits = {.weights = 32, .gradients = 32}};
+    CHECK(held(gpt(), 16, 1, {.dp = 4}, mixed).buffers == largest * (2 * 4 + 4));
+    mixed.gathered_bits = 16;
+    // Two layers in 16 bits, the gradient of one in 16 and, to be added over the ranks, in 32.
+    CHECK(held(gpt(), 16, 1, {.dp = 4}, mixed).buffers == largest * (2 * 2 + 2 + 4));
+    const std::uint64_t parameters = gpt().cost().parameters();
+    CHECK(held(gpt(), 16, 1, {.dp = 4}, {.bucket_elements = 1000}).buffers == 1000 * 2);
+    CHECK(held(gpt(), 16, 1, {.dp = 4}, {.bucket_elements = std::uint64_t{1} << 50U}).buffers == parameters * 2);
+}
+
 }  // namespace rank_memory_test

@@ -435,6 +435,27 @@ TEST_CASE("config keys for training, quantisation and serving are not reported a
     CHECK(keys == 29);
 }
 
+TEST_CASE("a key of a layer's size is an error even with a word of training or quantisation in its name") {
+    for (const char* const key :
+         {"'layer_group_size': 8", "'expert_group_size': 4", "'post_process_channels': 64", "'num_core_layers': 4",
+          "'vector_quantization_hidden_dimension': 64", "'use_post_quant_conv': true", "'num_conv_pos_embeddings': 128",
+          "'data_dim': 16", "'sample_head_width': 8"}) {
+        INFO(key);
+        const std::string error =
+            error_of([&] { return floptally::read_config(parsed(plain_llama + ", " + key + "}")); });
+        CHECK(error.find(": names a size that spec llama does not read, got ") != std::string::npos);
+    }
+    for (const char* const key :
+         {"'w_group_size': 128", "'weight_group_size': 128", "'quant_batch': 8", "'tensor_model_parallel_size': 4",
+          "'expert_model_parallel_size': 8", "'num_layers_per_virtual_pipeline_stage': 4", "'lora_layers': 16",
+          "'layers_to_transform': [1, 2]", "'max_2d_position_embeddings': 1024", "'sample_size': 64",
+          "'quantized_data': 4", "'test_batch_size': 8"}) {
+        INFO(key);
+        const json config = parsed(plain_llama + ", " + key + "}");
+        CHECK(error_of([&] { return floptally::read_config(config); }) == "no error");
+    }
+}
+
 TEST_CASE("an unread size is accepted by default only if its value leaves the model unchanged") {
     for (const char* const name : {"num_recurrent_steps", "moe_latent_dim", "use_output_gate", "block_pattern",
                                    "kda_layers", "adapter_config", "ffn_expansion_ratio"}) {
@@ -508,13 +529,13 @@ TEST_CASE("a misspelt key of a nested config is noted, and is an error in strict
     CHECK(unread_of(qwen) == std::vector<std::string>{"text_config.num_keyvalue_heads"});
     CHECK(error_of([&] { return floptally::read_config(qwen, {.strict = true}); }) ==
           "text_config.num_keyvalue_heads: is not read by spec qwen3_vl_text; nearest: num_key_value_heads; "
-          "correct or remove it, or turn strict off");
+          "correct or remove the key, or pass --lenient or strict=False");
     dbrx["ffn_config"]["moe_num_expert"] = dbrx["ffn_config"]["moe_num_experts"];
     dbrx["ffn_config"].erase("moe_num_experts");
     CHECK(unread_of(dbrx) == std::vector<std::string>{"ffn_config.moe_num_expert"});
     CHECK(error_of([&] { return floptally::read_config(dbrx, {.strict = true}); }) ==
           "ffn_config.moe_num_expert: is not read by spec dbrx; nearest: moe_num_experts; "
-          "correct or remove it, or turn strict off");
+          "correct or remove the key, or pass --lenient or strict=False");
     // Where the keys of a model inside stand beside the outer ones.
     for (const char* const type : {"git", "neomme", "phi4_multimodal", "vilt"}) {
         INFO(type);
@@ -639,7 +660,7 @@ TEST_CASE("config keys on the ignores line of a spec cause no note, also inside 
     CHECK(
         floptally::read_config(parsed(sizes + ", 'num_things': 5, 'extra': {'num_layers': 7}}"), strict).notes.empty());
     CHECK(error_of([&] { return floptally::read_config(parsed(sizes + ", 'extra': {'num_heads': 7}}"), strict); }) ==
-          "extra.num_heads: is not read by spec mine; correct or remove it, or turn strict off");
+          "extra.num_heads: is not read by spec mine; correct or remove the key, or pass --lenient or strict=False");
     for (const char* const elsewhere : {"'num_layers': 7}", "'extra': {'num_things': 7}}"}) {
         INFO(elsewhere);  // what is ignored at one place is noted at another
         CHECK(unread_of(parsed(sizes + ", " + elsewhere), strict.specs).size() == 1);

@@ -639,6 +639,20 @@ TEST_CASE("Megatron does not count the router of a mixture of experts", "[conven
 
 // ---- names ----
 
+TEST_CASE("a counter without masks multiplies both copies of block diffusion with each other", "[convention]") {
+    const auto pairs_of = [](const mask& attends, const convention& how) {
+        std::uint64_t sum = 0;
+        for (const floptally::counted_statistics::divided& part : floptally::count_pairs(attends, how, {})) {
+            sum += static_cast<std::uint64_t>(part.what(floptally::sequence{.length = 10})) / part.divisor;
+        }
+        return sum;
+    };
+    CHECK(pairs_of(mask::block_causal(4), conventions::torch_flop_counter) == 10 * 10);
+    CHECK(2 * pairs_of(mask::block_causal(4, 2), conventions::torch_flop_counter) == 20 * 20);
+    CHECK(pairs_of(mask::block_causal(4, 2), conventions::exact) == 4 * 4 + 4 * 8 + 2 * 10);
+    CHECK(pairs_of(mask::block_causal(4, 2), conventions::megatron) == 4 * 4 + 4 * 8 + 2 * 10);
+}
+
 TEST_CASE("a convention is found by name, and an error for an unknown name lists all names", "[convention][errors]") {
     for (const convention* how : conventions::all) {
         CHECK(&convention_named(how->name) == how);

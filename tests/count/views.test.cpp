@@ -226,8 +226,8 @@ TEST_CASE("an invalid attention mask or padded batch is an error that names the 
     CHECK(problem({1, 1, 0, 1, 2, 0}, 2, 3) == "attention_mask[4]: must be 0 or 1, got 2");
     CHECK(problem({1, 1, 0, -1, 1, 0}, 2, 3) == "attention_mask[3]: must be 0 or 1, got -1");
     CHECK(problem({1, 1, 1, 1, 0, 1}, 2, 3) ==
-          "attention_mask[5]: is 1 after the real tokens of row 1 have ended: they must stand together, with padding "
-          "before or after them");
+          "attention_mask[5]: is 1 after the real tokens of row 1 have ended: the real tokens of a row must be "
+          "consecutive, with padding only before or after them");
     CHECK(problem({1, 1, 1, 1, 0}, 2, 3) == "attention_mask: must have 2 x 3 = 6 entries, got 5");
     CHECK(problem({1}, std::size_t{1} << 33, std::size_t{1} << 33) ==
           "attention_mask: 8589934592 x 8589934592 does not fit 64 bits: use smaller numbers");
@@ -310,8 +310,9 @@ TEST_CASE("the lm_head counts the real vocabulary in the useful view and the pad
           "padded_vocab_size: must be at least vocab_size (33), got 32");
     json without = {{"model_type", "llama"}, {"architectures", {"LlamaForSequenceClassification"}}};
     CHECK(error_of([&] { return floptally::read_config(without, padded); }) ==
-          "padded_vocab_size: needs a class with an lm_head, but the class in architectures has none: leave it out, or "
-          "name another class");
+          "padded_vocab_size: needs a class with an lm_head, but the class in architectures has none: leave "
+          "padded_vocab_size out, or "
+          "name a class with one");
     own.erase("vocab_size");
     own.erase("padded_vocab_size");
     CHECK(error_of([&] { return floptally::read_config(own, padded); }) ==

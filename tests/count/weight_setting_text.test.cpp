@@ -65,8 +65,9 @@ TEST_CASE("an invalid weight setting is an error with its position in the text",
     const std::string longest(component_name::capacity, 'w');
     CHECK(problem(longest + "=frozen") == "no error");
     CHECK(problem(longest + ":mlp=frozen") == "no error");
-    CHECK(problem("") == "weights[0]: must be WEIGHTS=STATE, separated by commas, got \"\"");
-    CHECK(problem("*=frozen,mlp") == "weights[1]: must be WEIGHTS=STATE, separated by commas, got \"mlp\"");
+    CHECK(problem("") == "weights[0]: must be WEIGHTS=STATE, such as embedding=frozen,mlp=lora16, got \"\"");
+    CHECK(problem("*=frozen,mlp") ==
+          "weights[1]: must be WEIGHTS=STATE, such as embedding=frozen,mlp=lora16, got \"mlp\"");
     CHECK(problem(":mlp=frozen") ==
           "weights[0]: the colon must follow the name of a model part of 1 to 39 characters, as in encoder:*=frozen, "
           "got \":mlp=frozen\"");

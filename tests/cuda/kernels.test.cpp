@@ -397,7 +397,8 @@ TEST_CASE(
     const detail::read_refusal two(merged(refused_by(8, 0x1'0000'0005U), refused_by(8, 0x9'0000'0001U)));
     CHECK_FALSE(two.is_whole);
     CHECK(error_of([&] { two.repeat(mask_set{}); }) ==
-          "device: several invalid samples have the same index, so that the first is unknown: pass another index with "
+          "device: several invalid samples have the same index, so that the first is unknown: pass a different index "
+          "with "
           "each sample");
 }
 

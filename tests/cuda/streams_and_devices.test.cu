@@ -228,8 +228,9 @@ void an_owner_works_on_its_own_device() {
     expect(steps->finish(*stream) == 1 && totals.run().totals.batch == host, "a step of another device");
 
     const std::string other_stream =
-        "stream: is the default stream of device 0, which is current, but the memory is on device 1: pass a stream of "
-        "that device";
+        "stream: is the default stream of the current device, 0, but the memory is on device 1: pass a stream of "
+        "device "
+        "1";
     expect(error_of([&] { batch->add_cu_seqlens(on_second->all(), nullptr); }) == other_stream &&
                error_of([&] { batch->snapshot_async(cudaStreamLegacy); }) == other_stream &&
                error_of([&] { batch->reset_async(nullptr); }) == other_stream &&

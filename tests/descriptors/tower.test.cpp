@@ -641,16 +641,16 @@ TEST_CASE("input that a tower cannot process is an error with its name and chang
               t.add_grid_thw(std::array<int, 6>{1, 2, 2, 1, -2, 2});
           }) == "grid_thw[4]: must be at least 0, got -2");
     CHECK(refused([](tally& t) { t.add(audio_clip{5}); }) ==
-          "audio_frames: this model has no audio tower: build the tally with the masks() of one that has");
+          "audio_frames: this model has no audio tower: build the tally with the masks() of a model that has it");
     CHECK(refused([](tally& t) { t.add(sequence{5}); }) ==
-          "length: this model has no text: build the tally with the masks() of one that has");
+          "length: this model has no text: build the tally with the masks() of a model that has it");
     CHECK(refused([](tally& t) {
               t.add_lengths(std::array<int, 2>{5, 6});
-          }) == "lengths: this model has no text: build the tally with the masks() of one that has");
+          }) == "lengths: this model has no text: build the tally with the masks() of a model that has it");
     tally text;
     CHECK(error_of([&] {
               text.add(grid{1, 2, 2});
-          }) == "grid: this model has no vision tower: build the tally with the masks() of one that has");
+          }) == "grid: this model has no vision tower: build the tally with the masks() of a model that has it");
     CHECK(text == tally{});
 }
 

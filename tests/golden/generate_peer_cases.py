@@ -7,7 +7,7 @@
 
 FOLDER has the sources, unpacked: olmo_core (2.6.0), olmo_core_3 (3.0.0), nemo_automodel (0.7.0), sglang (0.5.23),
 deepspeed (0.19.8), and of the commits below prime_rl/perf.py, veomni/count_flops.py, slime/flops_utils.py,
-nemo_rl/flops_formulas.py and flops_tracker.py, llama_factory/cal_mfu.py. TRL, transformers and fvcore are installed.
+nemo_rl/flops_formulas.py and flops_tracker.py, llama_factory/cal_mfu.py, megatron_lm/training.py and dsa.py. TRL, transformers and fvcore are installed.
 """
 
 import ast
@@ -34,6 +34,7 @@ SOURCE_OF = {
     "nemo_automodel_0_7": "nemo-automodel 0.7.0, nemo_automodel/components/utils/flops_utils.py",
     "olmo_core": "ai2-olmo-core 2.6.0, num_flops_per_token of its modules",
     "olmo_core_3": "ai2-olmo-core 3.0.0, num_flops_per_token of its modules",
+    "megatron_2026_10": "NVIDIA/Megatron-LM@345150631f1d (change 6753) megatron/training/training.py num_floating_point_operations",
     "sglang": "sglang 0.5.23, managers/scheduler_components/metrics_reporter.py _estimate_prefill_perf",
     "deepspeed_profiler": "deepspeed 0.19.8, FlopsProfiler.get_total_macs, times two",
     "fvcore": "fvcore 0.1.5, FlopCountAnalysis, MACs of matrix products times two",
@@ -265,12 +266,46 @@ def olmo_core_3_linear(draw):
         yield {"delta_rule_layer": True, **model}, {"seqlens": [length]}, length * method(this, length)
 
 
+def megatron_2026_10(draw):
+    class Arguments(Args):
+        def __getattr__(self, name):  # an option that is not set
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return None
+
+    space = functions_of(SOURCES / "megatron_lm/dsa.py", ["is_dsa_skip_topk_layer"], {})
+    space |= {"is_hybrid_model": lambda args: False, "is_linear_attention_variant": lambda variant: False}
+    count = functions_of(SOURCES / "megatron_lm/training.py", ["num_floating_point_operations", "_dsa_sparse_core_scale",
+                         "_dsa_indexer_flops", "_num_dsa_indexer_layers"], space)["num_floating_point_operations"]
+    for place in range(24):
+        layers, heads = draw.randrange(2, 60), draw.choice([4, 8, 16])
+        model = {"num_layers": layers, "hidden_size": draw.randrange(256, 2048, 64), "ffn_hidden_size": draw.randrange(256, 4096, 64),
+                 "num_attention_heads": heads, "num_query_groups": heads, "kv_channels": 64, "vocab_size": draw.randrange(1024, 60000, 128),
+                 "multi_latent_attention": True, "q_lora_rank": draw.randrange(64, 1024, 32), "kv_lora_rank": draw.randrange(64, 512, 32),
+                 "qk_head_dim": draw.choice([48, 64, 128]), "qk_pos_emb_head_dim": draw.choice([16, 32, 64]),
+                 "v_head_dim": draw.choice([64, 128]), "dsa_indexer_n_heads": draw.choice([4, 8, 32]),
+                 "dsa_indexer_head_dim": draw.choice([32, 64, 128]), "dsa_indexer_topk": draw.choice([256, 300, 512, 2048]),
+                 "dsa_indexer_topk_freq": draw.choice([1, 1, 2, 4]), "dsa_indexer_skip_topk_offset": draw.randrange(0, 4),
+                 "experimental_attention_variant": "dsa", "gated_mlp": True, "heads_added_up": True}
+        if place % 2:
+            model |= {"moe_ffn_hidden_size": draw.randrange(64, 1024, 32), "num_experts": draw.choice([8, 64]),
+                      "moe_router_topk": draw.randrange(1, 8), "moe_shared_expert_intermediate_size": draw.randrange(64, 1024, 64),
+                      "moe_layer_freq": [int(layer > 0) for layer in range(layers)]}
+        # A loss of the indexer, or none: then it runs forward only.
+        model |= {"dsa_indexer_loss_coeff": 0.01} if place % 3 else {"absorbed": True}
+        length, rows = 2 ** draw.randrange(9, 15), draw.randrange(1, 5)
+        args = Arguments(**model, padded_vocab_size=model["vocab_size"], swiglu=True, group_query_attention=False, seq_length=length)
+        number = count(args, rows)
+        assert number == int(number), "lengths that are powers of two have exact floats"
+        yield model, {"seqlens": [length] * rows}, number
+
+
 def sglang(draw):
     path = SOURCES / "sglang/sglang/srt/managers/scheduler_components/metrics_reporter.py"
     space = functions_of(path, ["_init_estimated_perf_constants", "_estimate_prefill_perf", "_prefill_attention_pairs"],
                          {"get_parallel": lambda: Args(tp_size=1)})
-    for _ in range(10):
-        config = dense(draw, "llama")
+    for place in range(20):
+        config = dense(draw, "llama") if place < 10 else mixture(draw)
         heads, kv = config["num_attention_heads"], config["num_key_value_heads"]
         model = Args(hf_text_config=Args(**config), hidden_size=config["hidden_size"],
                      num_attention_layers=config["num_hidden_layers"], head_dim=config["hidden_size"] // heads,
@@ -282,7 +317,12 @@ def sglang(draw):
         past = [draw.randrange(0, 5000) for _ in new]
         work = space["_estimate_prefill_perf"](this, Args(extend_lens=new, prefix_lens=past))[0]
         batch = {"new": new, "context": [n + p for n, p in zip(new, past)]}
-        yield config, batch, round(work)
+        if place < 10:
+            yield config, batch, round(work)
+            continue
+        # It takes every layer of a mixture for an MLP of intermediate_size.
+        instead = config["intermediate_size"] - config["num_experts_per_tok"] * config["moe_intermediate_size"]
+        yield config, batch, round(work), {"dense_layer": 6 * config["hidden_size"] * instead * config["num_hidden_layers"] * sum(new)}
 
 
 def small_llama(draw):
@@ -347,7 +387,7 @@ def fvcore(draw):
 COUNTERS = {"trl": trl, "prime_rl": prime_rl, "veomni": veomni, "slime": slime, "nemo_rl": nemo_rl,
             "llama_factory": llama_factory, "nemo_automodel_0_7": nemo_automodel_0_7,
             "olmo_core": functools.partial(olmo, "olmo_core"), "olmo_core_3": functools.partial(olmo, "olmo_core_3"),
-            "olmo_core_3/delta": olmo_core_3_linear, "sglang": sglang, "deepspeed_profiler": deepspeed_profiler,
+            "olmo_core_3/delta": olmo_core_3_linear, "megatron_2026_10": megatron_2026_10, "sglang": sglang, "deepspeed_profiler": deepspeed_profiler,
             "fvcore": fvcore}
 
 

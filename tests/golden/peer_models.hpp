@@ -96,7 +96,7 @@ inline cost mla(const json& model, const layer& where) {
     const std::uint64_t indexers = number(model, {"index_n_heads", "dsa_indexer_n_heads"});
     // Layers between take the choice of the last one that has an indexer.
     const std::uint64_t every = number(model, {"dsa_indexer_topk_freq"}, 1);
-    const std::uint64_t offset = number(model, {"dsa_indexer_skip_topk_offset"});
+    const std::uint64_t offset = std::max(number(model, {"dsa_indexer_skip_topk_offset"}), std::uint64_t{1});
     const std::uint64_t behind = where.index + 1 > offset ? where.index + 1 - offset : 0;
     if (indexers != 0 && behind % every == 0) {
         const std::uint64_t width = number(model, {"index_head_dim", "dsa_indexer_head_dim"});

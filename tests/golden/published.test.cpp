@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Published models with the whole of their config.json, legacy and irrelevant fields included: each is read, and its
-// number of parameters is the published one, or the one that transformers builds (published.py), to the integer.
+// Published models: each config is read, and its number of parameters is the published one, or the one that
+// transformers builds (published.py), to the integer. A config under an open licence is the whole file, legacy and
+// irrelevant fields included; under other terms it is the sizes alone.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,12 +12,15 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <floptally/json.hpp>
 #include <floptally/report.hpp>
 
 #include "catch2.hpp"
 #include "golden.hpp"
+#include "sanitized.hpp"
 
 namespace published_test {
 namespace {
@@ -39,7 +43,108 @@ json config_of(const std::string& name) {
     return {};
 }
 
+/// True for a licence under which a whole config.json may be passed on.
+bool is_open(const json& terms) { return terms == "Apache-2.0" || terms == "MIT" || terms == "BSD-3-Clause"; }
+
+bool is_a_day(const std::string& text) {
+    return text.size() == 10 && text.starts_with("202") && text[4] == '-' && text[7] == '-';
+}
+
+/// The cost and the notes of a config in strict mode.
+struct reading {
+    bool is_read = false;
+    floptally::cost cost;
+    std::vector<std::string> notes;
+    [[nodiscard]] friend bool operator==(const reading&, const reading&) = default;
+};
+
+reading reading_of(const json& config) {
+    try {
+        floptally::model_config model = floptally::read_config(config, {.strict = true});
+        return {true, std::move(model.cost), std::move(model.notes)};
+    } catch (const floptally::error&) {
+        return {};
+    }
+}
+
+/// Another value of the same kind.
+json changed(const json& value) {
+    switch (value.type()) {
+        case json::value_t::boolean:
+            return !value.get<bool>();
+        case json::value_t::number_integer:
+        case json::value_t::number_unsigned:
+            return value.get<std::int64_t>() + 1;
+        case json::value_t::number_float:
+            return value.get<double>() * 2;
+        case json::value_t::string:
+            return "other " + value.get<std::string>();
+        case json::value_t::array: {
+            json shorter = value;
+            if (!shorter.empty()) {
+                shorter.erase(shorter.size() - 1);
+            }
+            return shorter;
+        }
+        default:
+            return value;
+    }
+}
+
+/// Adds to `idle` each key, however deep in objects, that neither its absence nor another value makes a difference to.
+void find_idle_keys(const json& whole, const json::json_pointer& at, const reading& expected, std::string& idle) {
+    for (const auto& [key, value] : whole[at].items()) {
+        if (value.is_object() && !value.empty()) {
+            find_idle_keys(whole, at / key, expected, idle);
+            continue;
+        }
+        json without = whole;
+        without[at].erase(key);
+        json other = whole;
+        other[at][key] = changed(value);
+        if (reading_of(without) == expected && reading_of(other) == expected) {
+            idle += (at / key).to_string() + " ";
+        }
+    }
+}
+
 }  // namespace
+
+TEST_CASE("each published config names its repository, its revision or the day it was read, and its terms") {
+    std::size_t revisions = 0;
+    for (const json& model : published()) {
+        INFO(model["name"]);
+        const std::string repository = model.value("repository", "");
+        CHECK((repository.starts_with("huggingface.co/") || repository.starts_with("github.com/")));
+        CHECK(is_a_day(model.value("read", "")));
+        CHECK(model.value("terms", "") != "");
+        // A commit in the source is the revision.
+        const std::string revision = model.value("revision", "");
+        revisions += revision.empty() ? 0 : 1;
+        const std::string source = model["source"];
+        const std::string file = repository + "/blob/";
+        if (repository.starts_with("github.com/") && source.find(file) != std::string::npos) {
+            CHECK(revision.size() == 40);
+            CHECK(source.substr(source.find(file) + file.size()).starts_with(revision));
+        }
+    }
+    CHECK(revisions >= 70);
+}
+
+TEST_CASE("a published config under terms other than an open licence has only keys that a count depends on") {
+    std::size_t number = 0;
+    for (const json& model : published()) {
+        if (is_open(model["terms"]) || skipped_when_sanitized(number++, 10)) {
+            continue;
+        }
+        INFO(model["name"] << ", " << model["terms"]);
+        const reading expected = reading_of(model["config"]);
+        CHECK(expected.is_read);
+        std::string idle;
+        find_idle_keys(model["config"], json::json_pointer(), expected, idle);
+        CHECK(idle == "");
+    }
+}
 
 TEST_CASE("every published config is read and has exactly its published number of parameters") {
     std::set<std::string> types;

@@ -29,6 +29,27 @@ using nlohmann::json;
 using namespace floptally;
 using namespace published_layouts;
 
+/// The GPUs of a run, with kernels at their peak.
+training_cluster cluster_of(const json& layout, const json& all) {
+    const std::string name = layout.at("accelerator");
+    const std::string precision = layout.at("precision");
+    training_cluster cluster = cluster_named(name == "H100" ? "H100 SXM" : name,
+                                             precision == "bf16"    ? "bf16"
+                                             : precision == "nvfp4" ? "fp4"
+                                                                    : "fp8",
+                                             layout.at("gpus"));
+    cluster.memory_gib = all.at("memory_mib").at(name).get<double>() / 1024;
+    return cluster;
+}
+training_layout layout_of(const json& layout, const memory_options& options) {
+    return {.sizes = sizes_of(layout),
+            .microbatch = layout.at("micro_batch"),
+            .microbatches = options.microbatches,
+            .sharded = options.sharded,
+            .schedule = layout.at("vpp") > 1 ? pipeline_schedule::interleaved : pipeline_schedule::one_f_one_b,
+            .sequence_parallel = options.ranks.tensor.sequence_parallel};
+}
+
 }  // namespace
 
 TEST_CASE("every layout of the published runs is written as a trainer's settings and read back equal") {
@@ -82,6 +103,32 @@ TEST_CASE("published runs fit the memory of their GPUs with the settings of thei
                                                 "llama31_405b_pretrain_128gpu_gb200_fp8cs_config mb1"});
 }
 
+TEST_CASE("a predicted step with kernels at their peak is never longer than the measured one") {
+    const json all = golden("published_layouts.json");
+    const json published = golden("published.json");
+    const json models = golden("models.json");
+    std::size_t compared = 0;
+    for (const json& layout : all.at("layouts")) {
+        if (!layout.contains("config")) {
+            continue;
+        }
+        INFO(layout.at("recipe"));
+        const model_config model = model_of(layout, published, models);
+        const memory_options options = options_of(layout);
+        const auto batch = layout.at("global_batch").get<std::uint64_t>();
+        const auto length = layout.at("sequence_length").get<std::uint64_t>();
+        layout_predictor predictor(model.parts, model.cost.masks(), std::vector<std::uint64_t>(batch, length),
+                                   plan_of(layout), options, cluster_of(layout, all));
+        for (const json& value : layout.at("tokens_per_second_per_gpu")) {
+            const double tokens = value.is_array() ? value.at(1).get<double>() : value.get<double>();
+            CHECK(predictor.predict(layout_of(layout, options)).seconds <=
+                  static_cast<double>(batch * length) / tokens / layout.at("gpus").get<double>());
+        }
+        ++compared;
+    }
+    CHECK(compared == 75);
+}
+
 TEST_CASE("a search with a published recipe's settings finds a layout at least as fast as the published one") {
     const json all = golden("published_layouts.json");
     const json published = golden("published.json");
@@ -95,27 +142,14 @@ TEST_CASE("a search with a published recipe's settings finds a layout at least a
         }
         INFO(layout.at("recipe"));
         const model_config model = model_of(layout, published, models);
-        const std::string name = layout.at("accelerator");
-        const std::string precision_name = layout.at("precision");
-        training_cluster cluster = cluster_named(name == "H100" ? "H100 SXM" : name,
-                                                 precision_name == "bf16"    ? "bf16"
-                                                 : precision_name == "nvfp4" ? "fp4"
-                                                                             : "fp8",
-                                                 layout.at("gpus"));
-        cluster.memory_gib = all.at("memory_mib").at(name).get<double>() / 1024;
+        training_cluster cluster = cluster_of(layout, all);
         cluster.efficiency = 0.5;
         const memory_options options = options_of(layout);
         layout_predictor predictor(model.parts, model.cost.masks(),
                                    std::vector<std::uint64_t>(layout.at("global_batch").get<std::size_t>(),
                                                               layout.at("sequence_length").get<std::uint64_t>()),
                                    plan_of(layout), options, cluster);
-        const training_layout said{
-            .sizes = sizes_of(layout),
-            .microbatch = layout.at("micro_batch"),
-            .microbatches = options.microbatches,
-            .sharded = options.sharded,
-            .schedule = layout.at("vpp") > 1 ? pipeline_schedule::interleaved : pipeline_schedule::one_f_one_b,
-            .sequence_parallel = options.ranks.tensor.sequence_parallel};
+        const training_layout said = layout_of(layout, options);
         const layout_prediction own = predictor.predict(said);
         const layout_search search =
             search_layouts(predictor, {.sharded = said.sharded, .recomputed = said.recomputed});

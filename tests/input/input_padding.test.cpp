@@ -125,7 +125,7 @@ TEST_CASE("a measured accumulator that the model does not count is an error with
     const model_config plain = with_vocabulary(33);
     CHECK(error_of([&] {
               return count(plain, {.measured = {{"prompt_tokens", 4, 4}}});
-          }) == "measured: \"prompt_tokens\" is not measured for own; remove it");
+          }) == "measured: \"prompt_tokens\" is not an amount that own counts; remove it");
     model_config keeps = plain;
     keeps.cost.keep(measured("prompt_tokens"));
     const counted result = count(keeps, {.measured = {{"prompt_tokens", 4, 5}}});

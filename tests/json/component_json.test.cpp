@@ -38,8 +38,10 @@ TEST_CASE("component times written to JSON are read back unchanged") {
 TEST_CASE("an unreadable file of component times is an error that names the field") {
     CHECK(refusal_of("[]") == "component_times: must be a JSON object, got []");
     CHECK(refusal_of("[[1], 2]") == "component_times: must be a JSON object, got a list of lists or objects");
-    CHECK(refusal_of("{}") == "component_times.times: must be a list of at least one time");
-    CHECK(refusal_of(R"({"times": []})") == "component_times.times: must be a list of at least one time");
+    CHECK(refusal_of("{}") ==
+          "component_times.times: must be a list of at least one time, such as {\"name\": \"mlp\", \"seconds\": 0.1}");
+    CHECK(refusal_of(R"({"times": []})") ==
+          "component_times.times: must be a list of at least one time, such as {\"name\": \"mlp\", \"seconds\": 0.1}");
     CHECK(refusal_of(R"({"seconds": 0, "times": [{"name": "a", "seconds": 1}]})") ==
           "component_times.seconds: must be a number above 0, got 0");
     CHECK(refusal_of(R"({"second": 1})") == "component_times.second: is an unknown key; known: seconds, times");

@@ -145,7 +145,7 @@ void refuse_together(const mpi_exchanger& everyone, std::uint64_t rank, std::uin
     const auto expect_refusal = [&](const std::string& text, const std::string& own, const std::string& what) {
         expect(is_wrong ? text.rfind(own, 0) == 0
                         : text == "exchange: rank " + std::to_string(ranks - 1) +
-                                      " cannot take part, so nothing was sent; its own error says why",
+                                      " failed, so nothing was sent: look at the error of that rank",
                what + ": " + text);
         everyone.run(mine, sent, received);
         expect(received_payloads(mine, received), "an exchange after " + what);
@@ -163,8 +163,7 @@ void refuse_together(const mpi_exchanger& everyone, std::uint64_t rank, std::uin
         }),
         "receive: must not be null", "a null buffer on one rank");
     expect_refusal(error_of([&] { everyone.run(is_wrong ? plan.for_rank(0) : mine, sent, received); }),
-                   ranks == 1 ? "no error" : "rank: must be the rank of this process",
-                   "the exchange of another rank on one rank");
+                   ranks == 1 ? "no error" : "rank: must be ", "the exchange of another rank on one rank");
 }
 
 void refuse(const mpi_exchanger& everyone, std::uint64_t rank, std::uint64_t ranks) {
@@ -174,9 +173,10 @@ void refuse(const mpi_exchanger& everyone, std::uint64_t rank, std::uint64_t ran
     bytes received(mine.receive.bytes() + 8);
     expect(error_of([&] { everyone.run(mine, sent, received); }).rfind("receive: must have ", 0) == 0,
            "a large buffer");
-    expect(error_of([&] {
-               everyone.start(plan.for_rank((rank + 1) % ranks), sent, received).wait();
-           }).rfind(ranks == 1 ? "receive: must have " : "rank: must be the rank of this process, ", 0) == 0,
+    expect(error_of([&] { everyone.start(plan.for_rank((rank + 1) % ranks), sent, received).wait(); })
+                   .rfind(ranks == 1 ? "receive: must have "
+                                     : "rank: must be " + std::to_string(rank) + ", the rank of this process, ",
+                          0) == 0,
            "the exchange of another rank");
     const exchange_plan smaller(numbers{}, numbers{}, numbers{}, ranks + 1);
     expect(error_of([&] { everyone.run(smaller.for_rank(rank), {}, {}); }) ==

@@ -385,6 +385,41 @@ TEST_CASE("pairs of a range of queries equal an enumeration under every mask", "
     }
 }
 
+TEST_CASE("products of lengths, also of texts alone, add up over context-parallel ranks") {
+    random_rows random;
+    mask_set products;
+    for (const floptally::statistic product :
+         {floptally::unit::powers(0, 1), floptally::unit::powers(0, 3), floptally::unit::powers(1, 2),
+          floptally::unit::powers(2, 1), floptally::unit::powers(3)}) {
+        products.find_or_add(product, "masks");
+    }
+    u64 texts = 0;
+    for (int round = 0; round < 60; ++round) {
+        const u64 cp = 1 + random.upto(3);
+        const placed_sequences row = random.row(4, 2 * cp, 2, 2 * cp, 4);
+        for (const token_split& split : layouts_of(row, cp)) {
+            const context_parallel_pack ranks(row, split);
+            for (const view seen : both_views) {
+                u64 squares = 0;  // of the texts, by the definition
+                for (const slotted_sequence& placed : row.sequences()) {
+                    squares += u64{seen_by(placed, seen).keys} * seen_by(placed, seen).keys;
+                }
+                CHECK(sum_of(ranks.pairs(floptally::unit::powers(0, 2), seen)) == squares);
+                texts += squares;
+            }
+            std::vector<u64> sum(tally{products}.accumulators().size());
+            for (u64 rank = 0; rank < cp; ++rank) {
+                const std::vector<u64> own = integers(ranks.tally_of(rank, products).total());
+                std::transform(own.begin(), own.end(), sum.begin(), sum.begin(), std::plus<>());
+            }
+            CHECK(sum == integers(row.tally_of(products).total()));
+        }
+    }
+    CHECK(texts > 0);
+    static_assert(pairs_of_queries(floptally::unit::powers(0, 2), {.length = 5, .keys = 3}, {0, 2}) == 9);
+    static_assert(pairs_of_queries(floptally::unit::powers(0, 2), {.length = 5, .keys = 3}, {2, 5}) == 0);
+}
+
 TEST_CASE("useful and windowed pairs of context-parallel ranks equal an enumeration in every token split and add up") {
     random_rows random;
     int rows = 0;
@@ -701,7 +736,7 @@ TEST_CASE("an impossible context-parallel split is an error with field and value
               return token_split::zigzag_of_each(std::array{0, 8, 4}, 2);
           }) == "cu_seqlens_padded[2]: must be at least the boundary before it, 8, got 4");
     CHECK(error_of([] { return token_split::zigzag_of_each(std::vector<int>{}, 2); }) ==
-          "cu_seqlens_padded: must have at least one boundary, the 0 at its beginning");
+          "cu_seqlens_padded: must have at least one boundary, the 0 at its beginning, got none");
 
     placed_sequences row;
     row.add({.length = 3, .keys = 2}, {.length = 8, .keys = 2});
@@ -712,7 +747,7 @@ TEST_CASE("an impossible context-parallel split is an error with field and value
           }) == "other_side: must have the 2 tokens of the pack, got 4");
     CHECK(error_of([&] {
               return context_parallel_pack(row, token_split::zigzag(8, 2), token_split::contiguous(2, 1));
-          }) == "other_side: must be split over 2 ranks as the pack is, got 1");
+          }) == "other_side: must be split over cp = 2 ranks, as the pack is, got 1");
     const context_parallel_pack ranks(row, token_split::zigzag(8, 2));
     CHECK(error_of([&] { return ranks.tokens(2, view::useful); }) == "cp_rank: must be below cp = 2, got 2");
     CHECK(error_of([&] { return ranks.pairs(3, mask::encoder(), view::useful); }) ==

@@ -214,7 +214,7 @@ TEST_CASE("an impossible parallel layout is an error that names the axis") {
     CHECK(error_for({.pp = 0}, 1) == "pp: must be at least 1, got 0");
     CHECK(error_for({.vpp = 0}, 1) == "vpp: must be at least 1, got 0");
     CHECK(error_for({.ep = 0}, 1) == "ep: must be at least 1, got 0");
-    CHECK(error_for({.dp = 2, .tp = 4}, 16) == "world_size: must be dp x cp x tp x pp, 8, got 16 ranks");
+    CHECK(error_for({.dp = 2, .tp = 4}, 16) == "world_size: must be dp x cp x tp x pp = 8, got 16 ranks");
     CHECK(error_for({.dp = 1ULL << 33U, .tp = 1ULL << 33U}, 16) ==
           "world_size: 8589934592 x 8589934592 does not fit 64 bits: use smaller numbers");
     CHECK(error_for({.dp = 6, .tp = 4, .ep = 4}, 24) ==

@@ -224,9 +224,9 @@ TEST_CASE("a pipeline that cannot be split is an error that names the field") {
           "layers_of_chunks: 18446744073709551615 + 1 does not fit 64 bits: use smaller numbers");
     CHECK(error_of([&] { return pipeline_split(3, three).parts_of({}, 3); }) == "pp_rank: must be below pp, 3, got 3");
     CHECK(error_of([&] { return pipeline_split(3, three).parts_of(parts_of(small_model(5)), 0); }) ==
-          "layers: must be the 6 layers of the pipeline split, got a model of 5");
+          "layers: must be 6, as in the pipeline split, got a model with 5 layers: make the split for this model");
     CHECK(error_of([&] { return pipeline_split(3, three).parts_of(parts_of(small_model(7)), 0); }) ==
-          "layers: must be the 6 layers of the pipeline split, but the model has more: make the split for this model");
+          "layers: must be 6, as in the pipeline split, but the model has more: make the split for this model");
 }
 
 namespace {
@@ -313,13 +313,13 @@ TEST_CASE("a layout text places every layer, the embedding, the loss and multi-t
     CHECK(problem("Et|t", 2, 2) ==
           "must begin with the embedding, E, end with the loss, L, and have each of them once");
     CHECK(problem("Et|xL", 2, 2).starts_with("must have the symbols E, t, m, L, |"));
-    CHECK(problem("E(t|tL", 2, 2) == "has a ( without its ): write it");
-    CHECK(problem("Et*|tL", 2, 2) == "must have a number after *");
+    CHECK(problem("E(t|tL", 2, 2) == "has a ( without a ): add the )");
+    CHECK(problem("Et*|tL", 2, 2) == "must have a number after *, such as t*3");
     CHECK(problem("Et*99999999|tL", 2, 2) == "must have at most 100000 symbols: lower a number after *");
     CHECK(error_of([] {
               return pipeline_split::of(
                   2, 2, 1, {.num_layers_in_first_pipeline_stage = 1, .pipeline_model_parallel_layout = "Et|tL"});
-          }).starts_with("pipeline_model_parallel_layout: already says where every layer is"));
+          }).starts_with("pipeline_model_parallel_layout: already places every layer: leave out"));
 }
 
 TEST_CASE("multi-token prediction layers run on the rank of their chunk, and their logits on the rank of the loss") {

@@ -865,7 +865,7 @@ TEST_CASE("a wrong or contradictory sharding of a cost entry is an error that na
           "mine: the numbers of heads in this fused q, k and v entry are unknown: set its sharding to "
           "tensor_sharding::fused_qkv(num_heads, num_kv_heads)");
     CHECK(split(matrix({}), matrix({}), {.splits = {{"mine", sharding_kind::unsaid}}}) ==
-          "tensor_options::splits: each must name one way to split its weights, such as columns or rows, got unsaid or "
+          "tensor_options::splits: each must name one way to split its weights, such as columns or rows, got none or "
           "several");
 }
 
@@ -901,16 +901,26 @@ TEST_CASE("a user's cost entry without a sharding or with too small a matrix is 
     CHECK(split(stored, 1, 2) ==
           "moe_intermediate_size: the number of weights of the experts, 31, must be a multiple of ep x etp = 2 x 1");
     CHECK(split({.what = accumulator::routed, .useful = 60, .padded = 60}, 1, 2).starts_with(unsaid));
-    // One input on two ranks: the adapter of the second would have none.
+}
+
+TEST_CASE("tensor-parallel ranks add up to a weight that is narrower than the number of ranks, also with LoRA") {
     const model_part narrow{
         .name = "layer",
         .cost =
             cost().add("mine", linear{.in_features = 1, .out_features = 4, .sharding = tensor_sharding::replicated()}),
         .first_layer = 0};
-    CHECK(error_of([&] { return tensor_parts({&narrow, 1}, 2, 0); }) == "no error");
-    CHECK(error_of([&] {
-              return tensor_parts({&narrow, 1}, 2, 1);
-          }) == "tp: must be at most the width of every weight with an adapter: lower tp");
+    tally batch{narrow.cost.masks()};
+    batch.add_lengths({5, 9});
+    const training_plan adapted{.weights = {{"*", weight_state::lora, 3}}};
+    for (const training_plan& plan : {training_plan{}, adapted}) {
+        const auto total = [&](const std::vector<model_part>& parts) {
+            return evaluate(parts, batch, conventions::exact, plan).total(view::useful);
+        };
+        const flops whole = total({narrow});
+        CHECK(total(tensor_parts({&narrow, 1}, 2, 0)) + total(tensor_parts({&narrow, 1}, 2, 1)) == whole);
+        // The gradient to the weight's input counts too, since nothing says what it reads.
+        CHECK(whole == (plan.weights.empty() ? 3 * 2 * 4 * 14 : 2 * 2 * 4 * 14 + 3 * 2 * 3 * (1 + 4) * 14));
+    }
 }
 
 TEST_CASE("an lm_head with one input feature is sharded by rows, and a replicated gate may have odd size") {

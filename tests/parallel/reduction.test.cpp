@@ -939,11 +939,11 @@ TEST_CASE("ratios are reduced as two sums, extremes as extremes, and a rank may 
 
     CHECK(error_of([] { return ratio(1, 0); }) == "ratio: must have a denominator above 0 for the numerator 1, got 0");
     CHECK(error_of([] { return ratio().value(); }) ==
-          "ratio: has no value, because no rank added one: call empty() first");
+          "ratio: has no value, because no rank added one: check empty() first");
     CHECK(error_of([] { return extremes().min(); }) ==
-          "extremes: have no value, because no rank added one: call empty() first");
+          "extremes: have no value, because no rank added one: check empty() first");
     CHECK(error_of([] { return extremes().max(); }) ==
-          "extremes: have no value, because no rank added one: call empty() first");
+          "extremes: have no value, because no rank added one: check empty() first");
     CHECK(error_of([] { return extremes(2, 5, 4); }) == "extremes: the minimum must be at most the maximum, 4, got 5");
     CHECK(extremes(0, 5, 9) == extremes());
     ratio sum(1, 2);
@@ -1045,8 +1045,8 @@ TEST_CASE("a microbatch counts once under any number of virtual stages, and addi
                                               " additions for each (vpp is " + v +
                                               "): add it that often, or correct its scope"));
         CHECK(run(scopes::microbatch, always, false) ==
-              std::vector<std::string>(4, "microbatches: must be passed, with ran and added, where vpp is " + v +
-                                              ", because each virtual stage visits a microbatch"));
+              std::vector<std::string>(4, "microbatches: is missing: pass ran and added, because vpp is " + v +
+                                              " and each virtual stage visits a microbatch"));
     }
 }
 

@@ -264,9 +264,10 @@ TEST_CASE("a numerator and a denominator with different scopes are an error unle
     // The loss that was off by tp: its sum over dp, its tokens over dp x tp.
     const statistic_scope over_dp = scopes::microbatch;
     const statistic_scope over_tp_too = scopes::microbatch.along(parallel_axis::tp, placement::sharded);
-    CHECK(error_of([&] { return ratio_scope(over_dp, over_tp_too).numerator(); }) ==
-          "scope: the numerator is replicated over tp, the denominator is sharded over tp, which makes their ratio "
-          "wrong by a factor of the size of tp; declare both alike, or pass different_scopes");
+    CHECK(
+        error_of([&] { return ratio_scope(over_dp, over_tp_too).numerator(); }) ==
+        "scope: the numerator is replicated over tp and the denominator is sharded over tp: their ratio is wrong by a "
+        "factor of the size of tp; declare both alike, or pass different_scopes");
     CHECK(error_of([&] {
               return ratio_scope(over_dp, over_dp.along_virtual_stages(placement::sharded)).numerator();
           }).rfind("scope: the numerator and the denominator have different scopes along virtual stages", 0) == 0);
@@ -321,7 +322,7 @@ TEST_CASE("an invalid ratio on one rank is an error on all ranks, and no rank ha
           "numerators: is declared replicated, but ranks 2 and 3 hold different values; declare it sharded if each "
           "holds a part");
     CHECK(errors([](sides<double>&) {}, scopes::microbatch.along(parallel_axis::dp, placement::replicated))[0] ==
-          "scope: must be sharded over dp, because each data-parallel rank has other sequences");
+          "scope: must be sharded over dp, because each data-parallel rank has different sequences");
     CHECK(errors([](sides<double>&) {}, scopes::microbatch.along(parallel_axis::cp, placement::first))[1] ==
           "numerators: must be 0 on rank 1, because its scope says that other ranks hold it");
 

@@ -358,7 +358,7 @@ TEST_CASE("scope errors name the statistic and the axes") {
                   .require_parts(accumulator::tokens, layout, 4);
               return 0;
           }) ==
-          "scope: tokens is declared in 8 parts, but the number of different batches of the data loader is 4: declare "
+          "scope: tokens is declared in 8 shards, but the data loader returns 4 different batches: declare "
           "it replicated where "
           "ranks load the same samples");
     CHECK(error_of([] { return statistic_scope{}.along(parallel_axis::ep, placement::sharded); }) ==

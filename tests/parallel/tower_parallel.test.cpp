@@ -232,7 +232,7 @@ TEST_CASE("a wrong scope of images alone is an error that names images on every 
     CHECK(error_of([&] {
               declared(scopes::context_slice).require_parts(accumulator::count, layout, 2, modality::vision);
           }) ==
-          "scope: vision.count is declared in 4 parts, but the number of different batches of the data loader is 2: "
+          "scope: vision.count is declared in 4 shards, but the data loader returns 2 different batches: "
           "declare it replicated "
           "where ranks load the same samples");
     CHECK(error_of([&] { declared(scopes::context_slice).require_parts(accumulator::count, layout, 2); }) ==

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import sys
 from collections.abc import Generator
 from typing import Any
@@ -50,6 +51,25 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     except ModuleNotFoundError as missing:
         _skip_without(missing)
         raise
+
+
+#: A test file with one of these looks itself at what is installed: its tests can differ between two environments.
+LOOKS_AT_PACKAGES = re.compile(r"find_spec|except ImportError|in sys\.modules|sys\.modules\.get")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--passed-before", type=pathlib.Path, metavar="FILE",
+                     help="leave out tests that FILE lists, one id a line, unless their file looks at what is installed")  # fmt: skip
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.option.passed_before is None:
+        return
+    passed = set(config.option.passed_before.read_text().splitlines())
+    differ = functools.cache(lambda file: LOOKS_AT_PACKAGES.search(file.read_text()) is not None)
+    left_out = [item for item in items if item.nodeid in passed and not differ(item.path)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in set(left_out)]
 
 
 LLAMA_3_8B = {**selftest.LLAMA_3_8B, "architectures": ["LlamaForCausalLM"]}

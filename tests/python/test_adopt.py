@@ -140,7 +140,7 @@ def test_exact_megatron_count_with_windows_needs_the_lengths() -> None:
 @pytest.mark.parametrize(
     ("changes", "field", "text"),
     [
-        ({"hidden_size": None}, "hidden_size", "must be set, but SimpleNamespace has no value"),
+        ({"hidden_size": None}, "hidden_size", "is missing: set it in the SimpleNamespace"),
         ({"num_layers": 2.5}, "num_layers", "must be a whole number from 1, got 2.5"),
         ({"swiglu": "yes"}, "swiglu", "must be True or False, got 'yes'"),
         ({"num_experts": 4, "moe_layer_freq": [1]}, "moe_layer_freq", r"must be 2 numbers that are 0 or 1, got \[1\]"),
@@ -161,7 +161,7 @@ def test_uncountable_megatron_arguments_are_errors_with_the_field(changes: dict[
 def test_impossible_sums_of_lengths_are_an_error_in_the_megatron_drop_in() -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"))
     for squares, text in (
-        (99, "must be a sum of squares of lengths that add up to 100"),
+        (99, "must be a sum of squared lengths, from 100 to 100²"),
         (10001, "must be a sum"),
         (0.5, "whole"),
     ):
@@ -201,10 +201,10 @@ def test_megatron_bridge_drop_in_refuses_models_that_need_more_than_sums_of_leng
         assert caught.value.field == field
     cfg.peft = object()
     assert count(cfg, 2) == count(container(named("megatron_bridge", "windows/equal")), 2)
-    with pytest.raises(floptally.Error, match="cfg.peft: does not train everything: pass plan= to say what trains"):
+    with pytest.raises(floptally.Error, match="cfg.peft: trains only some weights, and the config does not say which: pass plan="):
         count(cfg, 2, convention="exact")
     cfg.model._get_num_floating_point_operations = lambda batch_size: 5
-    text = "is set, so that the config does not describe all FLOPs: call cfg.model._get_num_"
+    text = "is set and counts FLOPs that the config does not describe: call cfg.model._get_num_"
     with pytest.raises(floptally.Error, match=text):
         count(cfg, 2)
     cfg = container(named("megatron_bridge", "gpt/equal"), hidden_size=0)
@@ -278,8 +278,14 @@ def peer_config(case: dict[str, Any]) -> Any:
     return MODELS[case["model"]] if isinstance(case["model"], str) else case["model"]
 
 
-@pytest.mark.parametrize("name", [name for name in PEERS if name.startswith("verl/") and "vl" not in name])
-def test_verl_drop_in_gives_its_golden_numbers(name: str) -> None:
+#: verl counts norms of Apertus as matrices, which no preset reproduces.
+VERL_MISTAKES = ("verl/test/apertus/",)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in PEERS if n.startswith("verl/") and not n.startswith(("verl/test/qwen3_vl", *VERL_MISTAKES))]
+)
+def test_verl_drop_in_without_verl_counts_by_the_convention_of_its_formulas(name: str) -> None:
     case = PEERS[name]
     achieved, promised = verl.FlopsCounter(peer_config(case), accelerator=H100).estimate_flops(
         case["batch"]["seqlens"], 2.0
@@ -335,9 +341,35 @@ VERL_MODELS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture()
 def real_verl(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(Original, "find", FIND)
     original = pytest.importorskip("verl.utils.flops_counter", reason="verl is not installed")
     monkeypatch.setattr(original, "get_device_flops", lambda *given, **more: 989.0)
     return original
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_verl_drop_in_returns_the_count_of_an_installed_verl(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+    config = {"model_type": "llama", **TINY}
+    preset = floptally.flops(config, lengths=VERL_LENGTHS, convention="verl_2026").total
+    if there:
+        monkeypatch.setattr(Original, "find", FIND)
+        module = types.ModuleType("verl.utils.flops_counter")
+
+        class FlopsCounter:
+            def __init__(self, config: Any) -> None:
+                self.config = config
+
+            def estimate_flops(self, batch_seqlens: list[int], delta_time: float, **images: Any) -> tuple[float, float]:
+                return (sum(batch_seqlens) + 1000 * sum(images.get("images_seqlens", []))) / delta_time, 989.0
+
+        module.FlopsCounter = FlopsCounter  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    counter = verl.FlopsCounter(config, accelerator=H100)
+    achieved = counter.estimate_flops(VERL_LENGTHS, 2.0, images_seqlens=IMAGES)[0]
+    assert achieved == ((642 + 84_000) / 2.0 if there else preset / 2.0 / 1e12)
+    frozen = floptally.Plan(weights=[floptally.WeightSetting("*", "frozen")])
+    planned = verl.FlopsCounter(config, accelerator=H100, plan=frozen)
+    assert planned.estimate_flops(VERL_LENGTHS, 2.0, forward_only=True)[0] == preset / 2.0 / 1e12
 
 
 @pytest.mark.parametrize("model_type", VERL_MODELS)
@@ -377,7 +409,7 @@ def test_verl_drop_in_takes_images_as_grids_of_any_shape() -> None:
         == floptally.flops(config, lengths=VERL_LENGTHS, grid_thw=[(1, 4, 4), (1, 8, 8), (1, 2, 2)]).total
     )
     assert from_sums[0] > counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=None)[0]
-    with pytest.warns(RuntimeWarning, match=r"images_seqlens\[1\]: must be whole cells of 2 x 2 patches, got 6"):
+    with pytest.warns(RuntimeWarning, match=r"images_seqlens\[1\]: must be a multiple of 4, since a token has 2 x 2 patches, got 6"):
         counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=[4, 6])
 
 
@@ -386,7 +418,7 @@ def test_verl_drop_in_needs_grids_for_towers_with_windows() -> None:
     config = {"model_type": "qwen2_5_vl", "text_config": TINY, "vision_config": vision}
     counter = verl.FlopsCounter(config, convention="exact", accelerator=H100)
     text_alone = counter.estimate_flops(VERL_LENGTHS, 1.0)
-    with pytest.warns(RuntimeWarning, match="images_seqlens: does not say .*: pass grid_thw=.* Images are not counted"):
+    with pytest.warns(RuntimeWarning, match="images_seqlens: cannot show .*: pass grid_thw= .* Images are not counted"):
         assert counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES) == text_alone
     assert counter.estimate_flops(VERL_LENGTHS, 1.0, grid_thw=[(1, 4, 4)])[0] > 0
     text = verl.FlopsCounter({"model_type": "llama", **TINY}, accelerator=H100)
@@ -394,7 +426,7 @@ def test_verl_drop_in_needs_grids_for_towers_with_windows() -> None:
     assert text.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES) == text.estimate_flops(VERL_LENGTHS, 1.0)
     with pytest.raises(floptally.Error, match="delta_time: must be a time"):
         text.estimate_flops(VERL_LENGTHS, 0.0)
-    with pytest.raises(floptally.Error, match="batch_seqlens: must be the tokens of each sequence"):
+    with pytest.raises(floptally.Error, match="batch_seqlens: must be a list of the number of tokens of each sequence"):
         text.estimate_flops(100, 1.0)
 
 
@@ -532,7 +564,7 @@ def test_torchtitan_drop_in_counts_without_torchtitan_installed(llama: floptally
     ):
         with pytest.raises(floptally.Error, match=text):
             torchtitan.read(types.SimpleNamespace(**{**vars(config), **changes}))
-    with pytest.raises(floptally.Error, match="lengths: must have at least one token"):
+    with pytest.raises(floptally.Error, match="lengths: must add up to at least one token, got 0"):
         torchtitan.flops_per_token(config, [])
 
 

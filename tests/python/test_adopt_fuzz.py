@@ -427,33 +427,20 @@ def verl_config(r: random.Random, kind: str) -> Any:
     layers = base["num_hidden_layers"]
     width = {"head_dim": r.choice([16, 24])}
     windows = {"sliding_window": r.choice([16, 300]), "layer_types": layer_types(r, layers)}
-    sparse = {**experts(r), "mlp_only_layers": r.choice([[], [0]]), "decoder_sparse_step": r.choice([1, 1, 2])}
-    visual = dict(tower(r), deepstack_visual_indexes=[0])
     arguments: dict[str, Any] = {
-        "qwen2": dict(base, use_sliding_window=True, sliding_window=16, max_window_layers=layers // 2),
         "qwen3": dict(base, **width),
         "llama": dict(base, **(width if r.random() < 0.5 else {})),
         "seed_oss": dict(base, **width),
-        "mistral": dict(base, sliding_window=r.choice([None, 16])),
-        "qwen2_moe": dict(base, **sparse, shared_expert_intermediate_size=40),
-        "qwen3_moe": dict(base, **sparse, **width),
+        "qwen3_moe": dict(base, **experts(r), **width),
         "gemma3_text": dict(base, **width, **windows),
-        "apertus": base,
         "gpt_oss": dict(base, **width, **windows, num_local_experts=8, num_experts_per_tok=2),
         "deepseek_v3": dict(base, num_key_value_heads=base["num_attention_heads"], **latent(r, layers))
         | {"num_key_value_heads": base["num_attention_heads"]},
-        "hy_v3": dict(
-            base, **experts(r), head_dim=16, num_shared_experts=r.choice([1, 2]), first_k_dense_replace=min(1, layers)
-        ),
-        "qwen3_vl": dict(text_config=dict(base, **width), vision_config=visual),
-        "qwen3_vl_moe": dict(text_config=dict(base, **sparse, **width), vision_config=visual),
         "qwen3_5": dict(text_config=dict(base, **delta_nets(r)), vision_config=tower(r)),
         "qwen3_5_moe": dict(
             text_config=dict(base, **experts(r), **delta_nets(r), shared_expert_intermediate_size=40),
             vision_config=tower(r),
         ),
-        "qwen2_5_vl": dict(text_config=base, vision_config=tower(r)),
-        "qwen2_vl": dict(text_config=base),
     }[kind]
     try:
         return transformers.AutoConfig.for_model(kind, **arguments)
@@ -461,31 +448,13 @@ def verl_config(r: random.Random, kind: str) -> Any:
         return None
 
 
-#: minicpmv, minicpmo, mimo and glm4v are types of other packages, or say their sizes where verl does not look.
-VERL_TYPES = (
-    "qwen2",
-    "llama",
-    "qwen2_moe",
-    "qwen2_vl",
-    "qwen2_5_vl",
-    "qwen3",
-    "qwen3_moe",
-    "qwen3_vl",
-    "qwen3_vl_moe",
-    "qwen3_5",
-    "qwen3_5_moe",
-    "deepseek_v3",
-    "mistral",
-    "gemma3_text",
-    "seed_oss",
-    "apertus",
-    "gpt_oss",
-    "hy_v3",
-)
+#: Types whose formula in verl is what the convention says. docs/conventions.md lists verl's other types, for which the
+#: drop-in asks an installed verl.
+VERL_TYPES = ("llama", "qwen3", "qwen3_moe", "qwen3_5", "qwen3_5_moe", "deepseek_v3", "gemma3_text", "seed_oss", "gpt_oss")
 
 
 @pytest.mark.parametrize("kind", VERL_TYPES)
-def test_random_verl_configs_count_like_the_original(kind: str) -> None:
+def test_random_verl_configs_without_verl_count_like_the_original(kind: str) -> None:
     original = originals.verl()
     r = dice(f"verl {kind}")
     rows: list[tuple[Any, float, float]] = []
@@ -494,16 +463,9 @@ def test_random_verl_configs_count_like_the_original(kind: str) -> None:
         if config is None:
             pytest.skip(f"transformers has no {kind}")
         lengths = packed(r)
-        images = r.choice([None, None, [r.randrange(1, 40) * 4 for _ in range(r.randrange(1, 4))]])
-        theirs = original.FlopsCounter(config)
-        try:
-            wanted = theirs.estimate_flops(lengths, 1.0, images_seqlens=images)[0]
-        except AttributeError as error:  # qwen2_vl's tower has other names
-            wanted = theirs.estimate_flops(lengths, 1.0, images_seqlens=None)[0]
-            images = None
-            print(f"verl {kind}: {error}")
-        own = verl.FlopsCounter(config, accelerator=H100).estimate_flops(lengths, 1.0, images_seqlens=images)[0]
-        rows.append(((plain(config), lengths, images), wanted * 1e12, own * 1e12))
+        wanted = original.FlopsCounter(config).estimate_flops(lengths, 1.0)[0]
+        own = verl.FlopsCounter(config, accelerator=H100).estimate_flops(lengths, 1.0)[0]
+        rows.append(((plain(config), lengths), wanted * 1e12, own * 1e12))
     report(f"verl {kind}", rows)
 
 

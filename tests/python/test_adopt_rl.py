@@ -197,7 +197,7 @@ def test_nemo_rl_drop_in_can_count_exactly() -> None:
     assert tracker.total_flops == exact(config, lengths=[*LENGTHS, 50, 50])
     tracker.reset()
     assert tracker.total_flops == 0
-    with pytest.raises(floptally.Error, match="model_type: has no formula in NeMo-RL: 'mistral'"):
+    with pytest.raises(floptally.Error, match="model_type: NeMo-RL has no formula for 'mistral'"):
         nemo_rl.FLOPTracker.from_config("a model", config_of("mistral"))
 
 
@@ -318,7 +318,7 @@ def test_open_instruct_drop_in_can_count_exactly(llama: floptally.Cost) -> None:
     )
     assert dims.flops([2000], [38]) == wanted == 31_662_244_626_432  # R1
     assert dims.flops([7, 30], [4, 1, 9, 12], 2, is_training=True) == exact(llama, lengths=[11, 8, 39, 42])
-    with pytest.raises(floptally.Error, match="response_lengths: must have 2 lengths for each of the 2 prompts, got 3"):
+    with pytest.raises(floptally.Error, match="response_lengths: must have 4 lengths, 2 for each of the 2 prompts, got 3"):
         dims.flops([7, 30], [4, 1, 9], 2)
     with pytest.raises(AttributeError, match="memory_bytes needs open-instruct: install it"):
         dims.memory_bytes([7], 1, 1)

@@ -205,7 +205,7 @@ def test_a_list_that_raises_or_reports_a_wrong_length_is_an_error_that_names_the
         (lambda modules: floptally.utilize(modules, seconds=1, gpus=1, peak_tflops=9), True, "modules: must be a list of floptally.StepModule, got True"),
         (lambda lengths: meter.add_hstu(lengths), len, "lengths: must be a list, got <built-in"),
         (lambda targets: meter.add_hstu([9], targets=targets), [None], "targets[0]: must be an integer from 0 to"),
-        (lambda targets: meter.add_hstu([9], targets=targets), [10], "lengths[0]: must be at least 0 contextual tokens and 10 targets, got 9"),
+        (lambda targets: meter.add_hstu([9], targets=targets), [10], "lengths[0]: must be at least 10, the sum of 0 contextual tokens and 10 targets, got 9"),
         (lambda span: meter.passes(span), [], "span: must be one of step, interval, run, got []"),
         (lambda other: meter.timed("a", cost=other), [1], "cost: must be a floptally.Cost, got [1]"),
         (lambda parts: floptally.cost(SMALL, parts=parts), 7, "parts: must be a list of names, got 7"),

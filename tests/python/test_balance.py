@@ -137,7 +137,7 @@ def test_user_weights_scale_the_costs_of_components() -> None:
         ((np.array([1, -1]), 2), {}, "costs[1]: must not be negative, got -1"),
         ((np.array([1, 2], np.int16), 2), {}, "costs: must be int32, int64, uint32, uint64, float32 or float64"),
         ((np.zeros((2, 2, 2)), 2), {}, "costs: must have shape (samples,) or (samples, loads), got (2, 2, 2)"),
-        (([[1, 2], [3]], 2), {}, "costs[1]: must have as many loads as the first sample, at least 1, got 1"),
+        (([[1, 2], [3]], 2), {}, "costs[1]: must have 2 loads, as the first sample has, got 1"),
         ((5, 2), {}, "costs: must be a list, an array or a tensor of numbers, got 5"),
         ((["a", "b"], 2), {}, "costs[0]: must be a number, got 'a'"),
         (([1, 2], 0), {}, "ranks: must be from 1 to 2147483647, got 0"),

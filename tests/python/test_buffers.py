@@ -35,6 +35,23 @@ def test_numpy_arrays_are_read_without_a_copy(dtype: Any) -> None:
     assert address_of(lengths) == lengths.ctypes.data
 
 
+@pytest.mark.parametrize("second", [np.int32, np.int64, np.uint32, np.uint64])
+@pytest.mark.parametrize("first", [np.int32, np.int64, np.uint32, np.uint64])
+def test_two_arrays_of_any_integer_types_count_the_same(first: Any, second: Any) -> None:
+    tally = floptally.Tally()
+    tally.add_packed(np.array([0, 5, 12], first), np.array([0, 8, 16], second))
+    tally.add_encoder_decoder(np.array([3, 4], first), np.array([7, 9], second))
+    tally.add_new_tokens(np.array([2, 1], first), np.array([100, 5], second))
+    as_lists = floptally.Tally()
+    as_lists.add_packed([0, 5, 12], [0, 8, 16])
+    as_lists.add_encoder_decoder([3, 4], [7, 9])
+    as_lists.add_new_tokens([2, 1], [100, 5])
+    assert tally == as_lists
+    with pytest.raises(floptally.Error, match=r"past\[1\]"):
+        tally.add_new_tokens(np.array([2, 1], first), np.array([100, -1]))
+    assert tally == as_lists
+
+
 def test_any_object_with_the_buffer_protocol_is_read_without_a_copy() -> None:
     lengths = array.array("q", LENGTHS)
     assert address_of(lengths) == lengths.buffer_info()[0]

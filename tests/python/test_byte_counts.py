@@ -110,7 +110,7 @@ def test_every_form_of_input_moves_the_same_bytes(mistral: floptally.Cost) -> No
     with meter.step(100.0) as step:
         step.add(**batch)
     assert meter.breakdown("run").bytes().total == moved.total
-    with pytest.raises(floptally.Error, match="^tally: does not know the cached tokens of each sequence"):
+    with pytest.raises(floptally.Error, match="^tally: does not contain the cached tokens of each sequence"):
         mistral.bytes(tally=tally, plan=DECODE)
     remaining = pickle.loads(pickle.dumps(mistral.flops(new_tokens=[(1, 77)], plan=DECODE)))
     assert remaining.bytes().kinds["cache"] == 77 * 32 * 2 * 1024 * 2
@@ -133,7 +133,7 @@ def test_invalid_byte_options_are_errors_that_name_the_field(mistral: floptally.
         (lambda: forward.bytes().mbu(1, gpus=0, memory_tbps=3), "gpus: must be an integer from 1 to "),
         (lambda: forward.bytes().mbu(1, gpus=1, memory_tbps=-3), "memory_tbps: must be a finite number above 0"),
         (lambda: mistral.bytes(lengths=[5]).mbu(1, gpus=1, memory_tbps=3), "plan: must be Plan"),
-        (lambda: mistral.flops(lengths=[5], convention="megatron").bytes(), "convention: must be exact, since bytes are counted only"),
+        (lambda: mistral.flops(lengths=[5], convention="megatron").bytes(), "convention: must be exact, since only exact counts bytes"),
         (lambda: floptally.Cost.from_entries([("a", "tokens", "linear", 2)]).bytes(lengths=[5]), "parts: are missing"),
     ]  # fmt: skip
     for call, text in wrong:
@@ -334,7 +334,7 @@ def test_invalid_component_times_are_errors_that_name_the_field(mistral: floptal
     one: dict[str, Any] = {"name": "a", "seconds": 0.1}
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"component_times": TIMES, "trace": TRACE}, "component_times: cannot be passed with trace"),
-        ({"component_times": TIMES, "modules": "a=b"}, "modules: works only with trace=, since it names modules of the trace"),
+        ({"component_times": TIMES, "modules": "a=b"}, "modules: works only with trace=, since it names modules of the trace: pass both, or leave it out"),
         ({"trace": TRACE, "modules": 3}, "modules: must be a str, got 3"),
         ({"trace": TRACE, "modules": "a"}, "modules[0]: must be PATTERN=NAME"),
         ({"trace": 3}, "trace: must be a path, or a list of a path for each rank, got 3"),

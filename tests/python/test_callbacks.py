@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import floptally
@@ -106,8 +107,55 @@ def test_batches_of_padded_rows_and_of_encoder_decoders_and_of_images_are_counte
         {"input_ids": np.zeros((1, 9)), "image_grid_thw": [[1, 4, 6]], "video_grid_thw": torch.tensor([[2, 2, 2]])}
     )
     assert images["grid_thw"].tolist() == [[1, 4, 6], [2, 2, 2]]
-    with pytest.raises(floptally.Error, match="^batch: must have one of cu_seq_lens_q, .*, got pixel_values$"):
+    with pytest.raises(floptally.Error, match="^batch: must have input_ids, .*, got pixel_values: pass a function of your own"):
         callbacks.batch_arguments({"pixel_values": np.zeros((1, 3, 8, 8))})
+
+
+def test_the_error_for_a_dict_of_batches_is_short_and_shows_how_to_pass_them() -> None:
+    rows = {"input_ids": np.zeros((2, 5), dtype=np.int64)}
+    meter = floptally.Meter(floptally.cost(CONFIG), gpus=1, peak_tflops=1000)
+    batch = {"chosen": rows, "rejected": rows, **{f"other_{number}": 1 for number in range(40)}}
+    with pytest.raises(floptally.Error) as raised, callbacks.step(meter, batch):
+        pass
+    assert len(str(raised.value)) < 400
+    assert "got chosen, rejected, other_0" in str(raised.value) and " and 34 more: " in str(raised.value)
+    assert "step(meter, batch['chosen'], batch['rejected'])" in str(raised.value)
+    with callbacks.step(meter, batch["chosen"], batch["rejected"]):
+        pass
+    assert meter.last_step.tokens == 20
+
+
+LLAVA = {
+    "model_type": "llava", "architectures": ["LlavaForConditionalGeneration"], "image_token_index": 96,
+    "text_config": {**CONFIG}, "vision_config": {
+        "model_type": "clip_vision_model", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "image_size": 8, "patch_size": 4,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch", "bfloat16"])
+def test_pictures_of_each_sample_are_counted_and_those_of_zeros_are_left_out(kind: str) -> None:
+    """Processors of several pictures a sample fill up with pictures of zeros, and models skip these."""
+    cost = floptally.cost(LLAVA)
+    values = np.random.default_rng(1).normal(size=(2, 3, 3, 8, 8))
+    values[1, 2] = 0
+    given: Any = values if kind == "numpy" else torch.tensor(values, dtype=torch.bfloat16 if kind == "bfloat16" else torch.float32)
+    ids = np.zeros((2, 30), dtype=np.int64)
+    model = SimpleNamespace(config=SimpleNamespace(vision_config=SimpleNamespace(image_size=8)))
+
+    def useful(pixel_values: Any, rows: int) -> int:
+        adapter = callbacks.MeterAdapter(floptally.Meter(cost, gpus=1, peak_tflops=1000), clock=iter(range(9)).__next__)
+        adapter.watch(model)
+        adapter.begin()
+        adapter.add({"input_ids": ids[:rows], "pixel_values": pixel_values})
+        adapter.end()
+        return adapter.meter.last_step.useful
+
+    assert useful(given, 2) == cost.total_flops(lengths=[30, 30], images=5) != cost.total_flops(lengths=[30, 30], images=6)
+    assert useful(given[:1], 1) == useful(given[0], 1) == cost.total_flops(lengths=[30], images=3)
+    with pytest.raises(floptally.Error, match=r"^pixel_values: must be images \[n, channels, 8, 8\], or \[samples, n, …\]"):
+        useful(given[..., :4], 2)
 
 
 def counted(batch: dict[str, Any]) -> tuple[int, int]:
@@ -162,12 +210,12 @@ def test_position_ids_of_images_restart_with_their_document(kinds: int) -> None:
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
-        ({"attention_mask": [[1, 1, 2, 2, 1]]}, "attention_mask: the tokens of each document must stand together, but do not in row 0: pass a function as arguments="),
-        ({"attention_mask": [[1, -1]]}, "attention_mask: must have 0 and 1, or ids of documents, as whole numbers from 0"),
-        ({"attention_mask": [[1, 0.5]]}, "attention_mask: must have 0 and 1, or ids of documents, as whole numbers from 0"),
-        ({"attention_mask": [[1, float("nan")]]}, "attention_mask: must have 0 and 1, or ids of documents"),
+        ({"attention_mask": [[1, 1, 2, 2, 1]]}, "attention_mask: the tokens of a document must be consecutive, but row 0 has other tokens between them: pass arguments="),
+        ({"attention_mask": [[1, -1]]}, "attention_mask: must have whole numbers from 0, which are 0 and 1 or ids of documents"),
+        ({"attention_mask": [[1, 0.5]]}, "attention_mask: must have whole numbers from 0, which are 0 and 1 or ids of documents"),
+        ({"attention_mask": [[1, float("nan")]]}, "attention_mask: must have whole numbers from 0, which are 0 and 1 or ids of documents"),
         ({"attention_mask": np.ones((1, 1, 5, 5)), "input_ids": np.zeros((1, 5))},
-         "attention_mask: must be \\[batch, row\\] to be read, got shape \\[1, 1, 5, 5\\]"),
+         "attention_mask: must be \\[batch, row\\], got shape \\[1, 1, 5, 5\\]"),
         ({"position_ids": np.zeros((2, 1, 5)), "input_ids": np.zeros((1, 5))}, "position_ids: must be .* got shape \\[2, 1, 5\\]"),
         ({"position_ids": np.zeros((1, 4)), "input_ids": np.zeros((1, 5))}, "position_ids: must have the shape \\[1, 5\\] of the tokens, got"),
         ({"decoder_input_ids": np.zeros((1, 3)), "input_ids": np.zeros((1, 3)), "attention_mask": [[1, 2, 2]]},

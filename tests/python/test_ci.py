@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What CI may leave out, and whose code its workflows run."""
+"""What CI may leave out, whose code its workflows run, and the commits that contributing.md cites."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
+
+import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -37,3 +40,40 @@ def test_the_weekly_workflow_runs_the_stages_that_the_ci_script_lists() -> None:
     assert listed is not None
     known = re.findall(r"^(\w+)\(\) \{", (ROOT / ".ci/long").read_text(), re.MULTILINE)
     assert [stage for stage in listed[1].split(", ") if stage not in known] == []
+
+
+def test_every_commit_that_the_speed_table_cites_is_in_the_history() -> None:
+    cited = sorted(set(re.findall(r"^\| `[\w.]+` at ([0-9a-f]{7}) \|", (ROOT / "docs/contributing.md").read_text(), re.MULTILINE)))
+    assert len(cited) >= 5
+
+    def git(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    if not (ROOT / ".git").exists() or git("rev-parse", "--is-shallow-repository").stdout != "false\n":
+        pytest.skip("needs the whole git history")
+    assert [commit for commit in cited if git("merge-base", "--is-ancestor", commit, "HEAD").returncode != 0] == []
+
+
+def test_a_test_that_passed_before_is_left_out_unless_its_file_looks_at_what_is_installed(tmp_path: pathlib.Path) -> None:
+    passed, other = "tests/python/test_tally.py", "tests/python/test_start.py"
+    assert "find_spec" not in (ROOT / passed).read_text() and "find_spec" in (ROOT / other).read_text()
+
+    def listed(*options: str) -> list[str]:
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--collect-only", "-q", *options, passed, other]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        return [line for line in done.stdout.splitlines() if "::" in line]
+
+    every = listed()
+    assert {test.partition("::")[0] for test in every} == {passed, other}
+    first, second = next(test for test in every if test.startswith(passed)), next(test for test in every if test.startswith(other))
+    (tmp_path / "passed").write_text(f"{first}\n{second}\n")
+    assert listed(f"--passed-before={tmp_path / 'passed'}") == [test for test in every if test != first]
+
+
+def test_long_checks_and_wheels_have_a_schedule_and_macos_runs_the_self_test() -> None:
+    long, wheels = ((ROOT / ".github/workflows" / name).read_text() for name in ("long.yml", "wheels.yml"))
+    assert "schedule: [{cron:" in long and "schedule: [{cron:" in wheels
+    assert "constraints" not in long.partition("jobs:")[2]  # the newest releases
+    assert "macos-14" in wheels and "cibuildwheel --output-dir" in wheels
+    build = re.search(r"^\[tool\.cibuildwheel\]\n((?:(?!\[).*\n)*)", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert build is not None and re.search(r'^test-command = ".*floptally\.selftest', build[1], re.MULTILINE)

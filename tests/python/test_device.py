@@ -319,7 +319,7 @@ def test_the_error_about_an_old_cuda_version_names_the_version_that_kernels_need
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     said = re.search(
         r"floptally.Error: cuModuleLoadData: CUDA_ERROR_222: the driver is of CUDA 12\.2, and the kernels need one of CUDA (\d+) or "
-        r"later: update it, or build floptally with an older ptxas \(FLOPTALLY_PTXAS\)",
+        r"later: update the driver, or build floptally with an older ptxas \(FLOPTALLY_PTXAS\)",
         ended.stderr,
     )
     assert said is not None, ended.stderr
@@ -577,7 +577,7 @@ def test_the_python_example_of_docs_cuda_runs(mistral: floptally.Cost) -> None:
 @pytest.mark.parametrize(
     ("driver", "message"),
     [
-        ("libno-such-driver.so.1", "device: has no CUDA driver that can be loaded: install one, or set FLOPTALLY_CUDA_DRIVER; libno-such-driver.so.1: cannot open"),
+        ("libno-such-driver.so.1", "device: has no CUDA driver that can be loaded: install one, or set FLOPTALLY_CUDA_DRIVER to its path; libno-such-driver.so.1: cannot open"),
         ("libm.so.6", "device: this CUDA driver has no cuInit"),
     ],
 )

@@ -274,7 +274,7 @@ def test_a_reduction_can_be_built_once_and_used_every_step(ranks: list[dict[str,
         ("counts differ", "tokens: is declared replicated over cp, but its 2 ranks hold different values"),
         ("too small a group", "count: is sharded over dp, but the sum is over no axis and contains 1 of 2 parts"),
         ("too much", "tokens: the sum over all ranks does not fit 64 bits: count fewer samples"),
-        ("visits untold", "microbatches: must be passed, with ran and added, where vpp is 2"),
+        ("visits untold", "microbatches: is missing: pass ran and added, because vpp is 2"),
         ("visits of every stage", "count: was added 8 times for 4 microbatches, but its scope expects 1 additions for each"),
     ],
 )
@@ -329,7 +329,7 @@ def test_exchanged_samples_move_by_all_to_all_and_return(ranks: list[dict[str, A
 
 def test_a_payload_that_is_missing_on_one_rank_is_an_error_on_both_ranks(ranks: list[dict[str, Any]]) -> None:
     assert ranks[1]["one rank has less"] == "error: samples[1]: is missing: rank 1 must pass it, since it has this sample"
-    assert ranks[0]["one rank has less"].startswith("error: exchange: rank 1 cannot take part, so nothing was sent")
+    assert ranks[0]["one rank has less"].startswith("error: exchange: rank 1 failed, so nothing was sent")
     for found in ranks:
         problem = "the ranks have different values, so nothing was sent: configure all ranks alike"
         assert found["plans differ"] == f"error: sizes: {problem}"
@@ -527,7 +527,7 @@ def test_invalid_layouts_and_scopes_are_errors_with_the_field() -> None:
     wrong: list[tuple[Callable[[], Any], str]] = [
         (lambda: floptally.ParallelLayout(rank=8, dp=2, tp=4), "rank: must be below the world size, 8, got 8"),
         (lambda: floptally.ParallelLayout(rank=0, dp=0), "dp: must be at least 1, got 0"),
-        (lambda: floptally.ParallelLayout(rank=0, dp=2, world_size=3), "world_size: must be dp x cp x tp x pp, 2, got 3 ranks"),
+        (lambda: floptally.ParallelLayout(rank=0, dp=2, world_size=3), "world_size: must be dp x cp x tp x pp = 2, got 3 ranks"),
         (lambda: layout.group(["zp"]), "axes: must be one of tp, cp, dp, pp, ep, expert_dp, etp, dp_replicate, got"),
         (lambda: floptally.Scope("batch"), "preset: must be one of microbatch, context_slice, first_stage"),
         (lambda: floptally.Scope(cp="half"), "cp: must be one of replicated, trusted, sharded, first, last, got"),

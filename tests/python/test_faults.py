@@ -181,7 +181,7 @@ def test_a_meter_resumes_from_its_file(tmp_path: pathlib.Path) -> None:
     resumed = meter()
     resumed.load(tmp_path / "state")
     assert resumed.state_dict() == whole.state_dict() == json.loads((tmp_path / "state").read_text())
-    with pytest.raises(floptally.Error, match="^resume: must be called before the first step$"):
+    with pytest.raises(floptally.Error, match="^resume: must be called before the first step: call it when the meter is created$"):
         resumed.load(tmp_path / "state")
     with pytest.raises(floptally.Error, match="^path: cannot read "):
         meter().load(tmp_path / "absent")

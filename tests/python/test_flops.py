@@ -119,7 +119,7 @@ def test_an_invalid_spec_is_an_error_with_its_line_and_word(spec: Any, field: st
 
 
 def test_passing_a_spec_with_a_cost_that_is_already_read_is_an_error(llama: floptally.Cost) -> None:
-    with pytest.raises(floptally.Error, match="spec: says how to read a config, but `config` is a Cost that was read already: leave it out"):
+    with pytest.raises(floptally.Error, match="spec: says how to read a config, but `config` is a Cost, which was read already: leave spec= out"):
         floptally.cost(llama, spec=PAGE)
     with pytest.raises(floptally.Error, match="^spec: "):
         floptally.flops(llama, spec=PAGE, lengths=[9])

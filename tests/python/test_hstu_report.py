@@ -174,7 +174,7 @@ def test_invalid_input_gives_one_error_line_and_exit_status_2_and_writes_nothing
         ([good, "--gpus", 1, "--peak-tflops", -3], "peak_tflops: must be"),
         ([good, "--gpus", 1, "--peak-tflops", 9, "--skip", 1], "skip: must be less than 1, the number of steps in"),
         ([good, good, "--gpus", 1, "--peak-tflops", 9], 'name: must be different for each log, got "good" twice'),
-        ([good, "--gpus", 1, "--peak-tflops", 9, "--name", "a", "--name", "b"], "name: must be passed once for each"),
+        ([good, "--gpus", 1, "--peak-tflops", 9, "--name", "a", "--name", "b"], "name: must have one value for each"),
         ([broken, "--gpus", 1, "--peak-tflops", 9], f'log: "{broken}", line 2: must read "[train] [iter I, '),
         ([empty, "--gpus", 1, "--peak-tflops", 9], f'log: "{empty}", log: has no throughput in its 1 lines: pass a log with lines like "[train] [iter I, '),
         ([tmp_path / "no.log", "--gpus", 1, "--peak-tflops", 9], f'log: cannot read "{tmp_path / "no.log"}": No such'),

@@ -61,6 +61,8 @@ def test_sdar_counts_like_qwen3_over_noised_and_clean_tokens_under_the_mask_of_s
     seen = cost.flops(lengths=[tokens]).useful
     assert seen.forward == products(forward)[0] + attended
     assert seen.backward == products(backward)[0] + 2 * attended
+    dense = cost.flops(lengths=[tokens], convention="torch_flop_counter_eager").useful
+    assert (dense.forward, dense.backward) == (forward.get_total_flops(), backward.get_total_flops())
     assert cost.parameters == sum(one.numel() for one in model.parameters())
 
 

@@ -99,7 +99,7 @@ def test_the_key_length_gives_row_lengths_and_an_ambiguous_padding_mask_is_an_er
     real = (LLAMA.total_flops(lengths=[6, 2]), LLAMA.total_flops(lengths=[6, 6]))
     assert counted(input_ids=IDS, lengths=torch.tensor([6, 2])) == counted(input_ids=IDS, lengths=[6, 2]) == real
     for wrong in ([6, 7], [6], [6, -1], [6, 2.5]):
-        with pytest.raises(floptally.Error, match="^lengths: must be the tokens of each of the 2 rows, from 0 to 6, got"):
+        with pytest.raises(floptally.Error, match="^lengths: must be the numbers of tokens of the 2 rows, each from 0 to 6, got"):
             counted(input_ids=IDS, lengths=wrong)
     for name in ("padding_mask", "key_padding_mask"):
         with pytest.raises(floptally.Error, match=f"^{name}: does not say whether its ones are tokens or padding: rename it"):

@@ -69,7 +69,15 @@ def test_an_uncountable_first_batch_raises_and_a_later_one_leaves_out_its_step()
     ran(adapter, ROWS)
     assert "train/mfu_pct" in adapter.scalars()
     assert meter.run.mfu == pytest.approx(work_of(5, 5) / 1e9)
-    assert "6 batches are left out" in adapter.report()
+    assert "6 batches are left out, with their steps" in adapter.report()
+
+
+def test_the_report_says_that_one_batch_is_left_out_with_its_step() -> None:
+    adapter = callbacks.MeterAdapter(new_meter(), clock=Clock())
+    ran(adapter, ROWS)
+    with pytest.warns(RuntimeWarning, match="the step is left out"):
+        ran(adapter, BAD)
+    assert "1 batch is left out, with its step" in adapter.report()
     with pytest.warns(RuntimeWarning):
         other = callbacks.MeterAdapter(new_meter(), clock=Clock())
         ran(other, ROWS)

@@ -124,7 +124,7 @@ def test_an_unknown_unit_or_one_that_contradicts_the_options_is_an_error(tmp_pat
     step = ["--seconds", "1", "--gpus", "1"]
     for arguments, message in (
         (["flops", *batch, "--unit", "MAC"], 'unit: must be one of flops, macs, got "MAC"'),
-        (["mfu", *batch, *step, "--peak-tflops", "989", "--unit", "macs"], "unit: macs: --peak-tflops is in FLOP/s"),
+        (["mfu", *batch, *step, "--peak-tflops", "989", "--unit", "macs"], "unit: macs does not fit --peak-tflops, which is in FLOP/s"),
         (["compare", *batch, "--unit", "macs"], "unit: unknown option"),
         (["bytes", *batch, "--unit", "macs"], "unit: unknown option"),
     ):

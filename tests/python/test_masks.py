@@ -213,7 +213,7 @@ def test_the_name_of_a_callable_mask_has_lowercase_letters_digits_and_underscore
 def test_the_name_of_a_callable_mask_cannot_be_used_for_another_callable() -> None:
     assert Mask.from_callable("dilated_window", dilated, shape="causal") == ONE != UNITS
     for count, options in ((seen, {"shape": "causal"}), (dilated, {}), (dilated, {"shape": "causal", "vectorized": True})):
-        with pytest.raises(floptally.Error, match='^name: "dilated_window" is another callable already: choose another name$'):
+        with pytest.raises(floptally.Error, match='^name: "dilated_window" already names another callable: choose another name$'):
             Mask.from_callable("dilated_window", count, **options)
     with pytest.raises(floptally.Error, match="^count: must be callable, got 5$"):
         Mask.from_callable("five", 5)  # type: ignore[arg-type]

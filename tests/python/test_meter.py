@@ -23,7 +23,7 @@ def meter_of(cost: floptally.Cost, **options: Any) -> Meter:
 
 
 def test_a_meter_of_several_gpus_must_know_whose_sequences_it_gets(mistral: floptally.Cost) -> None:
-    with pytest.raises(floptally.Error, match="^gpus: 2 GPUs, but it is unknown whose sequences the meter gets"):
+    with pytest.raises(floptally.Error, match="^gpus: is 2, but it is unknown whether the meter gets the sequences of all GPUs"):
         Meter(mistral, gpus=2, peak_tflops=989)
     unsaid = Meter(mistral, peak_tflops=989)  # a trainer's callback knows the number
     assert unsaid.gpus == 0

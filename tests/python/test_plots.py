@@ -327,11 +327,11 @@ def test_hstu_kernel_heatmaps_count_contextual_tokens_and_targets() -> None:
         ({"phases": 1}, "phases: is an unknown key of a results file; known ones are "),
         ({"components": None}, "components: must be a list of component names, got None"),
         ({"components": []}, "components: must be in the file together with config"),
-        ({"batch_sizes": [1]}, "batch_sizes: must list every value in times, lacks 2"),
+        ({"batch_sizes": [1]}, "batch_sizes: must list every value that times has: add 2"),
         ({"sequence_lengths": [3, 5, 0]}, "sequence_lengths[2]: must be an integer of at least 1, got 0"),
         ({"peak_tflops": 0}, "peak_tflops: must be a finite number above 0, got 0"),
         ({"targets": -1}, "targets: must be an integer of at least 0, got -1"),
-        ({"components": ["mlp"]}, "components: must be of the config (attention.qkv, attention.core, attention.output)"),
+        ({"components": ["mlp"]}, "components: must be components of the config (attention.qkv, attention.core, attention.output)"),
     ],
 )
 def test_an_invalid_file_of_kernel_results_is_an_error_that_names_the_field(change: dict[str, Any], text: str) -> None:
@@ -397,7 +397,7 @@ def test_invalid_plot_input_is_an_error_that_names_the_field() -> None:
         (lambda: plots.component_bars({}), 'step: must be a Breakdown or its to_dict(), got a dict without "flops"'),
         (lambda: plots.component_bars(step, by="layer"), 'by: must be "view" or "phase", got "layer"'),
         (lambda: plots.component_bars(step, by="phase", view="real"), 'view: must be "useful", "padded" or "executed"'),
-        (lambda: plots.convention_spread({"palm": 1}), 'reference: must be one of the conventions in totals, got "exact"'),
+        (lambda: plots.convention_spread({"palm": 1}), 'reference: must be a convention in totals (palm), got "exact"'),
         (lambda: plots.utilization_over_time([{"loss": 1}]), "records: must have mfu_pct"),
         (lambda: plots.waterfall({}), 'waterfall: must be a Waterfall or its to_dict(), got a dict without its "lines"'),
         (lambda: plots.waterfall(waterfalls()[0], theme="blue"), 'theme: must be "light" or "dark", got "blue"'),
@@ -559,5 +559,5 @@ def test_layouts_are_drawn_by_time_and_memory_and_those_of_the_pareto_front_are_
 
 
 def test_drawing_something_other_than_the_layouts_of_a_search_is_an_error() -> None:
-    with pytest.raises(floptally.Error, match="search: must be what Cost.search returns"):
+    with pytest.raises(floptally.Error, match="search: must be the result of Cost.search, got"):
         plots.layouts(3)  # type: ignore[arg-type]

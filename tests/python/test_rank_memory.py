@@ -8,6 +8,7 @@ from typing import Any
 
 import floptally
 import pytest
+from conftest import SOURCE
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
@@ -164,7 +165,7 @@ def test_fit_takes_layouts_of_attention_and_experts_layer_splits_and_recipe_sett
     assert work.fit(optimizer="adamw_16bit_moments").stages[0].held["optimizer"] * 3 == usual.held["optimizer"] * 2
     assert work.fit(dp=8, zero="weights").stages[0].held["buffers"] > 0 == usual.held["buffers"]
     assert "does not fit" in str(work.fit(memory_gib=1, reserve_gib=1))
-    with pytest.raises(floptally.Error, match="^memory_gib: is missing: reserve_gib needs it"):
+    with pytest.raises(floptally.Error, match="^memory_gib: is missing: pass memory_gib=, which reserve_gib needs"):
         work.fit(reserve_gib=1)
     with pytest.raises(floptally.Error, match="^layer_split: must be one of automatic, even, torchtitan"):
         work.fit(pp=3, layer_split="odd")  # type: ignore[arg-type]
@@ -214,3 +215,100 @@ def test_a_fit_report_equals_that_of_the_program_and_explains_errors(tmp_path: A
         with pytest.raises(floptally.Error) as raised:
             cost.flops(lengths=[64]).fit(**how)
         assert text in str(raised.value)
+
+
+def peak_bits(elements: int, run: Any) -> float:
+    """The most bytes of tensors that live at once while `run` runs, in bits of each of so many elements."""
+    import weakref
+
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_iter
+
+    class Live(TorchDispatchMode):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.sizes: dict[int, int] = {}
+            self.most = 0
+
+        def __torch_dispatch__(self, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            result = operator(*args, **(kwargs or {}))
+            for tensor in tree_iter(result):
+                storage = tensor.untyped_storage() if isinstance(tensor, torch.Tensor) else None
+                if storage is not None and storage._cdata not in self.sizes:
+                    self.sizes[storage._cdata] = storage.nbytes()
+                    weakref.finalize(storage, self.sizes.pop, storage._cdata, None)
+            self.most = max(self.most, sum(self.sizes.values()))
+            return result
+
+    with Live() as live:
+        run()
+    return 8 * live.most / elements
+
+
+@pytest.mark.parametrize(("drops", "bits"), [(False, 112), (True, 96)], ids=["held", "dropped"])
+def test_cross_entropy_in_32_bits_needs_the_documented_bits_of_each_logit(drops: bool, bits: int) -> None:
+    tokens, vocabulary = 256, 4096
+    states = torch.randn(tokens, 8, dtype=torch.bfloat16)
+    head = torch.randn(vocabulary, 8, dtype=torch.bfloat16, requires_grad=True)
+    labels = torch.randint(0, vocabulary, (tokens,))
+
+    def step() -> None:
+        logits = states @ head.t()
+        loss = torch.nn.functional.cross_entropy(logits.float(), labels)
+        if drops:
+            del logits
+        loss.backward()
+
+    assert bits <= peak_bits(tokens * vocabulary, step) < bits + 1  # and some small tensors
+    assert f"{bits}" in (SOURCE / "docs" / "plans.md").read_text()
+
+
+@pytest.fixture
+def alone(tmp_path: Any) -> Any:
+    dist = torch.distributed
+    dist.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    yield dist
+    dist.destroy_process_group()
+
+
+@pytest.mark.parametrize("views", [False, True])
+def test_ddp_copies_all_gradients_into_buckets_unless_they_are_views(alone: Any, views: bool) -> None:
+    model = tiny()
+    gradients = sum(weight.numel() * 4 for weight in model.parameters())
+    profiler = torch.profiler
+    with profiler.profile(activities=[profiler.ProfilerActivity.CPU], profile_memory=True) as profiled:
+        wrapped = torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=views)
+        ids = torch.randint(0, VOCABULARY, (BATCH, LENGTH))
+        wrapped(ids, labels=ids, use_cache=False).loss.backward()
+    allocated = sum(event.self_cpu_memory_usage for event in profiled.events())
+    stage = fit(model, bucket_elements=0 if views else 2**50).stages[0]
+    assert stage.held["gradients"] == gradients
+    assert stage.held["gradients"] + stage.held["buffers"] == (1 if views else 2) * gradients
+    assert abs(allocated / (stage.held["gradients"] + stage.held["buffers"]) - 1) < 0.05  # and small tensors of the reducer
+
+
+def test_states_of_fsdp2_are_a_shard_of_each_tensor() -> None:
+    from torch.distributed.fsdp import fully_shard
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    torch.distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=4)
+    try:
+        model = tiny()
+        for layer in model.model.layers:
+            fully_shard(layer)
+        fully_shard(model)
+        optimizer = torch.optim.AdamW(model.parameters())
+        ids = torch.randint(0, VOCABULARY, (BATCH, LENGTH))
+        model(ids, labels=ids, use_cache=False).loss.backward()
+        optimizer.step()
+        held = fit(model, dp=4, zero="weights", optimizer="adamw_without_master").stages[0].held
+
+        def local(tensors: Any) -> int:
+            return sum(4 * tensor.to_local().numel() for tensor in tensors)
+
+        assert held["weights"] == local(model.parameters())
+        assert held["gradients"] == local(weight.grad for weight in model.parameters())
+        states = [value for state in optimizer.state.values() for value in state.values() if value.dim() > 0]
+        assert held["optimizer"] == local(states)
+    finally:
+        torch.distributed.destroy_process_group()

@@ -114,3 +114,31 @@ def test_a_release_with_changed_numbers_is_a_breaking_change(tree: pathlib.Path)
 
 def test_versions_in_all_files_of_this_tree_agree() -> None:
     assert says(ROOT, "--check") == (0, "", "")
+
+
+def test_a_clone_an_archive_and_a_source_distribution_say_their_commit(tmp_path: pathlib.Path) -> None:
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if not (ROOT / ".git").exists() or head.returncode != 0:
+        pytest.skip("needs a clone")
+    provider = "examples/python/build_version"
+
+    def version_of(tree: pathlib.Path) -> tuple[str, str]:
+        """The version and the commit that a build of this tree says."""
+        command = [sys.executable, "-c", "import floptally_build_version; print(floptally_build_version.version())"]
+        done = subprocess.run(command, cwd=tree / provider, capture_output=True, text=True, check=True)
+        release, _, commit = done.stdout.strip().partition("+g")
+        return release, commit
+
+    release, commit = version_of(ROOT)
+    if not release.endswith(".dev0"):
+        pytest.skip("a release says no commit")
+    assert len(commit) == 12 and head.stdout.startswith(commit)
+    archive = subprocess.run(["git", "archive", "HEAD", HEADER, provider], cwd=ROOT, capture_output=True, check=True)
+    subprocess.run(["tar", "x", "-C", str(tmp_path)], input=archive.stdout, check=True)
+    said, archived = version_of(tmp_path)
+    assert said == release and len(archived) >= 7 and head.stdout.startswith(archived)
+    # Without git's archive the header has no commit; a source distribution has it in PKG-INFO.
+    (tmp_path / HEADER).write_text((ROOT / HEADER).read_text())
+    assert version_of(tmp_path) == (release, "")
+    (tmp_path / "PKG-INFO").write_text(f"Name: floptally\nVersion: {release}+g{commit}\n")
+    assert version_of(tmp_path) == (release, commit)

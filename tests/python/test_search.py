@@ -92,7 +92,7 @@ def test_a_predicted_step_is_longer_for_unequal_sequences_than_for_equal_ones_of
         ({"accelerator": None, "peak_tflops": 100.0}, "memory_gib: is missing"),
         ({"accelerator": None, "peak_tflops": 100.0, "memory_gib": 80.0}, "network_gbps: is missing"),
         ({"efficiency": 1.5}, "efficiency: must be at most 1"),
-        ({"lengths": [4096, 4096]}, "global_batch: must be the 2 sequences of lengths, got 64"),
+        ({"lengths": [4096, 4096]}, "global_batch: must be 2, the number of sequences of lengths, got 64"),
         ({"trainer": "ours"}, "trainer: must be one of megatron, torchtitan, fsdp"),
         ({"zero": "some"}, "zero: must be"),
     ],

@@ -331,16 +331,16 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
          "rank_work: must have a number for each of 2 replicas, got 3"),
         ({"rank_work": {"largest": 1}, "pp": 2, "microbatches": 2}, "rank_work: must be a list of ints, one for each replica"),
         ({"rank_work": [], "pp": 2, "microbatches": 2}, "rank_work: must be a list of ints, got ()"),
-        ({"replicas": 2}, "pp: is missing: replicas needs it"),
-        ({"layers_of_chunks": [1]}, "pp: is missing: layers_of_chunks needs it"),
+        ({"replicas": 2}, "pp: is missing: pass pp=, which replicas needs"),
+        ({"layers_of_chunks": [1]}, "pp: is missing: pass pp=, which layers_of_chunks needs"),
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32]}, "layers_of_chunks: must have 2 numbers, pp x vpp, got 1"),
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32, 1]}, "layers: must be the 33 layers of the pipeline split"),
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [16, 16], "num_layers_in_last_pipeline_stage": 16},
          "num_layers_in_last_pipeline_stage: cannot be passed with layers_of_chunks"),
-        ({"pp": 4, "microbatches": 2, "idle_gpus": 1}, "gpus: must be a multiple of 4 ranks, pp x replicas, after idle_gpus are"),
+        ({"pp": 4, "microbatches": 2, "idle_gpus": 1}, "gpus: gpus - idle_gpus must be a multiple of pp x replicas = 4, got"),
         ({"pp": 2, "microbatches": []}, "microbatches: must be at least 1, and the same number in each replica"),
         ({"pp": 2, "microbatches": [3]}, "microbatches: must be an int, a list of floptally.Breakdown, or"),
-        ({"vpp": 2}, "pp: is missing: vpp needs it"),
+        ({"vpp": 2}, "pp: is missing: pass pp=, which vpp needs"),
         ({"pp": 2}, "microbatches: is missing: pass the number that each pipeline runs"),
         ({"pp": 2, "microbatches": 4, "schedule": "1f1d"}, "schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, zb_v, "
                                                           "got \"1f1d\"; did you mean '1f1b'?"),
@@ -377,7 +377,7 @@ def test_invalid_waterfall_arguments_are_errors_that_name_the_field(mistral: flo
         (lambda: floptally.MaskedTiles(linear(3).waterfall), "cost"),
         (lambda: floptally.MaskedTiles(floptally.Cost.from_entries([("a", "tokens", "linear", 2)])),
          "cost: must know its layers, but this cost was added up from entries: make it by floptally.cost() or from_torch()"),
-        (lambda: floptally.MaskedTiles(mistral).add(attention_mask=[[1, 1]]), "attention_mask: cannot be tiled, because the positions of its tokens are not kept"),
+        (lambda: floptally.MaskedTiles(mistral).add(attention_mask=[[1, 1]]), "attention_mask: cannot be tiled, because its rows are reduced to their lengths"),
         (lambda: floptally.MaskedTiles(mistral).add(tally=floptally.Tally(mistral)), "tally: is counted already"),
     ]  # fmt: skip
     for call, text in wrong:
@@ -487,7 +487,7 @@ def test_the_waterfall_of_context_parallel_ranks_equals_that_of_the_program(mist
         ({"cp": 4}, "cp: must be a floptally.ContextShards of the batch, got 4"),
         ({"tp": 0}, "tp: must be an integer from 1 to 65536, got 0"),
         ({"tp": 16}, "gpus: must be a multiple of 16 ranks, tp x cp"),
-        ({"sequence_parallel": True}, "tp: is missing: sequence_parallel needs it"),
+        ({"sequence_parallel": True}, "tp: is missing: pass tp=, which sequence_parallel needs"),
         ({"tp": 2, "rank_work": [1, 2]}, "rank_work: cannot be passed with tp or cp"),
     ]
     for change, text in wrong:
@@ -547,25 +547,31 @@ def test_unequal_microbatches_are_assigned_to_ranks_as_in_the_program(mistral: f
 
 
 def test_the_search_for_the_best_layout_equals_that_of_the_program(mistral: floptally.Cost) -> None:
-    account: dict[str, Any] = {"seconds": 0.25, "gpus": 16, "peak_tflops": 989, "pp": 4, "replicas": 4, "microbatches": 8,
-                               "apart": {"transfer": 0.01}}  # fmt: skip
-    options = ["--lengths", "8192,8192,8192,8192", "--seconds", "0.25", "--gpus", "16", "--peak-tflops", "989", "--pp", "4",
-               "--replicas", "4", "--microbatches", "8", "--apart", "transfer=0.01", "--best"]  # fmt: skip
-    work = mistral.flops(lengths=[8192] * 4)
-    result = work.waterfall(**account)
+    network = {"within": 450, "between": 50}
+    account: dict[str, Any] = {"seconds": 2.5, "gpus": 16, "peak_tflops": 989, "pp": 4, "tp": 2, "replicas": 2, "microbatches": 8,
+                               "network_gbps": network, "gpus_per_node": 8}  # fmt: skip
+    options = ["--lengths", "8192", "--global-batch", "16", "--seconds", "2.5", "--gpus", "16", "--peak-tflops", "989",
+               "--pp", "4", "--tp", "2", "--replicas", "2", "--microbatches", "8", "--network-gbps", "within=450,between=50",
+               "--gpus-per-node", "8", "--best"]  # fmt: skip
+    result = mistral.flops(lengths=[8192] * 16).waterfall(**account)
     for more, choice in (
-        (["--memory-gib", "80"], {"memory_gib": 80}),
-        (["--memory-gib", "40", "--zero", "optimizer", "--activation-gib", "20"],
-         {"memory_gib": 40, "zero": "optimizer", "activation_gib": 20}),
+        (["--memory-gib", "80", "--then-zero", "optimizer"], {"memory_gib": 80}),
+        (["--memory-gib", "141", "--zero", "none", "--then-zero", "none", "--then-cp", "1"],
+         {"memory_gib": 141, "zero": "none", "cp": 1}),
     ):  # fmt: skip
-        found = json_of_program("whatif", *options, *more)["best"]
-        search = result.best(**choice)  # type: ignore[arg-type]
-        assert search.to_dict() == found and len(search.layouts) > 3 and search.too_large + search.impossible > 0
+        found = json_of_program("whatif", *options, *more)
+        search = result.best(lengths=[8192], global_batch=16, **choice)  # type: ignore[arg-type]
+        assert search.to_dict() == found and len(search.layouts) > 3
+        assert search.efficiency == found["measured"]["efficiency"]
+        assert pickle.loads(pickle.dumps(search)).to_dict() == found
+    assert mistral.search(lengths=[8192], global_batch=16, gpus=8, accelerator="H100 SXM").efficiency is None
+    at = {"lengths": [8192], "global_batch": 16, "memory_gib": 80}
     wrong: list[tuple[Any, str]] = [
-        (lambda: result.best(memory_gib=0), "memory_gib: must be a finite number above 0"),
-        (lambda: result.best(memory_gib=1, activation_gib=-1), "activation_gib: must be a finite number above 0"),
-        (lambda: result.what_if(rank_work=[1] * 4).best(memory_gib=1), "best: searches only pipelines with equal stages and equal microbatches: leave"),
-        (lambda: work.waterfall(seconds=1, gpus=4, peak_tflops=989).best(memory_gib=80), "pp: is missing: pass the number of pipeline ranks"),
+        (lambda: result.best(**{**at, "memory_gib": 0}), "memory_gib: must be a finite number above 0"),
+        (lambda: result.best(**at, plan=None), "plan: is the plan of the step's Breakdown: leave it out"),
+        (lambda: result.what_if(apart={"optimizer": 0.1}).best(**at), "best: predicts steps as Cost.search does, which knows no apart: leave"),
+        (lambda: result.best(lengths=[8192] * 3), "memory_gib: is missing"),
+        (lambda: result.best(lengths=[8192] * 3, memory_gib=80), "global_batch: must be dp x microbatch x accumulation, got 3 for 2 x 1 x 8"),
     ]
     for call, text in wrong:
         with pytest.raises(floptally.Error) as raised:

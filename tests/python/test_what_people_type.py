@@ -163,7 +163,7 @@ def test_the_mbu_of_a_model_with_experts_is_an_upper_bound_without_measured_visi
     assert cost.bytes(**step).scalars(1.0, gpus=1, memory_tbps=1e-3, prefix="") == {  # type: ignore[arg-type]
         "mbu_at_most_pct": 100 * float(bound), "mbu_uniform_estimate_pct": 100 * bound.uniform}  # fmt: skip
     assert list(measured.scalars(1.0, gpus=1, memory_tbps=1e-3)) == ["train/mbu_pct"]
-    with pytest.raises(Error, match="^distinct_experts: must be from 4 to 16: of 8 experts in each of 2 layers and 1 batch"):
+    with pytest.raises(Error, match="^distinct_experts: must be from 4 to 16 for 8 experts in each of 2 layers and 1 batch"):
         cost.bytes(**step, distinct_experts=17)  # type: ignore[arg-type]
     with pytest.raises(Error, match="^distinct_experts: is passed, but this model has no routed experts"):
         floptally.cost({**MOE, "model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"]}, strict=False).bytes(**step, distinct_experts=4)  # type: ignore[arg-type]

@@ -8,17 +8,23 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <floptally/bytes/byte_counter.hpp>
 #include <floptally/bytes/layout_predictor.hpp>
 #include <floptally/count/convention.hpp>
 #include <floptally/count/flop_counter.hpp>
 #include <floptally/json.hpp>
+#include <floptally/search/layout_named.hpp>
 #include <floptally/search/layout_search.hpp>
+#include <floptally/search/measured_step.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -74,6 +80,66 @@ training_cluster cluster_of(std::uint64_t gpus, std::uint64_t node, double memor
     return cluster;
 }
 
+/// The copies of tokens that cross links within and between nodes, for each copy that leaves its rank.
+struct sent_copies {
+    double inside = 0;
+    double outside = 0;
+};
+
+/// Enumerates the pairs of experts that a token of the first rank can choose. The token goes once to each other node,
+/// to the rank at its own place in the node. That rank copies it to others.
+sent_copies copies_sent_once(const question& asked, const rank_group& group) {
+    constexpr std::uint64_t experts = 4;
+    const std::uint64_t node = asked.cluster.network.gpus_per_node;
+    sent_copies sent;
+    double copies = 0;
+    for (std::uint64_t first = 0; first < experts; ++first) {
+        for (std::uint64_t second = first + 1; second < experts; ++second) {
+            std::vector<std::uint64_t> nodes;
+            for (const std::uint64_t expert : {first, second}) {
+                const std::uint64_t rank = group[expert * group.size() / experts];
+                copies += rank != group[0] ? 1 : 0;
+                if (rank / node == group[0] / node) {
+                    sent.inside += rank != group[0] ? 1 : 0;
+                    continue;
+                }
+                sent.inside += rank % node != group[0] % node ? 1 : 0;
+                if (std::find(nodes.begin(), nodes.end(), rank / node) == nodes.end()) {
+                    nodes.push_back(rank / node);
+                }
+            }
+            sent.outside += static_cast<double>(nodes.size());
+        }
+    }
+    return {sent.inside / copies, sent.outside / copies};
+}
+
+/// Returns the parts of a rank once for each layer, and once for what is outside of layers. In each of these lists all
+/// other parts are elsewhere.
+std::vector<std::vector<model_part>> layers_alone(const std::vector<model_part>& parts) {
+    std::vector<model_part> apart;
+    std::set<std::uint64_t> layers{no_layer};
+    for_each_run(parts, [&](std::span<const model_part> run) {
+        const bool is_layer = run.front().first_layer != no_layer;
+        for (std::uint64_t i = 0; i < (is_layer ? run.front().repeat : 1); ++i) {
+            for (const model_part& part : run) {
+                apart.push_back(part);
+                apart.back().repeat = is_layer ? 1 : part.repeat;
+                apart.back().first_layer += is_layer ? i : 0;
+                layers.insert(apart.back().first_layer);
+            }
+        }
+    });
+    std::vector<std::vector<model_part>> all;
+    for (const std::uint64_t layer : layers) {
+        std::vector<model_part>& own = all.emplace_back(apart);
+        for (model_part& part : own) {
+            part.elsewhere = part.elsewhere || part.first_layer != layer;
+        }
+    }
+    return all;
+}
+
 struct plain_prediction {
     std::uint64_t bytes = 0;
     double seconds = 0;
@@ -91,10 +157,13 @@ plain_prediction predicted_alone(const question& asked, const training_layout& l
     memory.token_ranks = sizes.cp;
     memory.ranks.tensor.sequence_parallel = layout.sequence_parallel;
     memory.ranks.pipeline.layers = asked.trainer.layers;
+    const auto lengths_of = [&](std::uint64_t index) {
+        const auto first = asked.lengths.begin() + static_cast<std::ptrdiff_t>(index * layout.microbatch);
+        return std::vector<std::uint64_t>(first, first + static_cast<std::ptrdiff_t>(layout.microbatch));
+    };
     const auto tally_of = [&](std::uint64_t index) {
         tally batch(asked.model.cost.masks());
-        const auto first = asked.lengths.begin() + static_cast<std::ptrdiff_t>(index * layout.microbatch);
-        batch.add_lengths(std::vector<std::uint64_t>(first, first + static_cast<std::ptrdiff_t>(layout.microbatch)));
+        batch.add_lengths(lengths_of(index));
         return batch;
     };
     const std::uint64_t count = sizes.dp * layout.microbatches;
@@ -136,8 +205,14 @@ plain_prediction predicted_alone(const question& asked, const training_layout& l
     const auto seconds_between = [&](const communicated_bytes& entry) {
         const double all = to_double(flops{entry.expected()});
         const double between = to_double(flops{*entry.between_nodes});
-        return std::max((all - between) / *asked.cluster.network.within_nodes,
-                        between / *asked.cluster.network.between_nodes) /
+        double inside = all - between;
+        double outside = between;
+        if (entry.operation == collective::all_to_all && between > 0 && asked.trainer.sends_token_once) {
+            const sent_copies sent = copies_sent_once(asked, real.group(parallel_axis::ep));
+            inside = all * sent.inside;
+            outside = all * sent.outside;
+        }
+        return std::max(inside / *asked.cluster.network.within_nodes, outside / *asked.cluster.network.between_nodes) /
                1e9;
     };
     const auto is_of_activations = [](const communicated_bytes& entry) {
@@ -147,26 +222,64 @@ plain_prediction predicted_alone(const question& asked, const training_layout& l
         return !is_data && !sums_copies;
     };
     const parallel_layout chunk_layout(apart, apart.world_size(), 0);
-    const auto work_of_chunk = [&](std::uint64_t chunk, const tally& batch, double(&passes)[3], double(&cores)[3]) {
+    const auto count_chunk = [&](std::uint64_t chunk, std::uint64_t index, double(&passes)[3], double(&cores)[3]) {
+        const tally batch = tally_of(index);
+        const std::vector<std::uint64_t> lengths = lengths_of(index);
         const parallel_layout rank = chunk_layout.at(chunk_layout.rank_of({.pp = chunk}));
         const std::vector<model_part> parts = rank_parts(asked.model.parts, rank, options);
-        const breakdown work = flop_counter(parts, conventions::exact, plan).evaluate(batch);
-        for (const component_flops& component : work.components()) {
-            double peak = asked.cluster.peak_tflops;
-            for (const precision_setting& setting : settings) {
-                peak = component.name.view() == setting.component ? setting.peak_tflops : peak;
+        for (const std::vector<model_part>& layer : layers_alone(parts)) {
+            std::map<std::string, std::array<double, 4>> products;
+            const breakdown work = flop_counter(layer, conventions::exact, plan).evaluate(batch);
+            for (const component_flops& component : work.components()) {
+                double peak = asked.cluster.peak_tflops;
+                for (const precision_setting& setting : settings) {
+                    peak = component.name.view() == setting.component ? setting.peak_tflops : peak;
+                }
+                for (std::size_t during = 0; during < 4; ++during) {
+                    products[std::string(component.name.view())][during] =
+                        to_double(component.get(view::executed, static_cast<phase>(during))) / (peak * 1e12) /
+                        efficiency / static_cast<double>(sizes.cp);
+                }
             }
-            const auto time = [&](phase during) {
-                return to_double(component.get(view::executed, during)) / (peak * 1e12) / efficiency /
-                       static_cast<double>(sizes.cp);
-            };
-            const double own[3] = {time(phase::forward), time(phase::backward_data) + time(phase::recompute),
-                                   time(phase::backward_weights)};
-            for (std::size_t pass = 0; pass < 3; ++pass) {
-                passes[pass] += own[pass];
-                cores[pass] += component.name.view() == "attention.core" ? own[pass] : 0;
+            // Half the bits at twice the peak, as FP8 has against BF16.
+            byte_counter counter(layer, plan,
+                                 settings.empty() ? element_bits{} : element_bits{.weights = 8, .activations = 8});
+            counter.add_lengths(lengths);
+            for (const component_bytes& component : counter.count().components) {
+                std::array<double, 4>& time = products[std::string(component.name.view())];
+                for (std::size_t during = 0; during < 4; ++during) {
+                    const auto of = [&](byte_kind kind) {
+                        return to_double(flops{component.get(static_cast<phase>(during), kind)});
+                    };
+                    const double bytes = of(byte_kind::weights) + of(byte_kind::gradients) +
+                                         of(byte_kind::activations) / static_cast<double>(sizes.cp);
+                    time[during] = std::max(time[during], bytes / (*asked.cluster.memory_tbps * 1e12));
+                }
+            }
+            for (const auto& [name, time] : products) {
+                const auto of = [&time](phase during) { return time[static_cast<std::size_t>(during)]; };
+                const double own[3] = {of(phase::forward), of(phase::backward_data) + of(phase::recompute),
+                                       of(phase::backward_weights)};
+                for (std::size_t pass = 0; pass < 3; ++pass) {
+                    passes[pass] += own[pass];
+                    cores[pass] += name == "attention.core" ? own[pass] : 0;
+                }
             }
         }
+    };
+    // Chunks and microbatches that are alike need counting once.
+    std::map<std::pair<std::uint64_t, std::vector<std::uint64_t>>, std::array<std::array<double, 3>, 2>> known;
+    const auto work_of_chunk = [&](std::uint64_t chunk, std::uint64_t index, double(&passes)[3], double(&cores)[3]) {
+        const auto [found, is_new] = known.try_emplace({chunk, lengths_of(index)});
+        if (is_new) {
+            double own[3] = {};
+            double own_cores[3] = {};
+            count_chunk(chunk, index, own, own_cores);
+            std::copy_n(own, 3, found->second[0].begin());
+            std::copy_n(own_cores, 3, found->second[1].begin());
+        }
+        std::copy_n(found->second[0].begin(), 3, passes);
+        std::copy_n(found->second[1].begin(), 3, cores);
     };
     std::vector<std::array<double, 3>> exposed(chunks);
     for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
@@ -177,7 +290,7 @@ plain_prediction predicted_alone(const question& asked, const training_layout& l
             asked.model.parts, most, chunk_layout.at(chunk_layout.rank_of({.pp = chunk})), plan, of_chunk);
         double passes[3] = {};
         double cores[3] = {};
-        work_of_chunk(chunk, most, passes, cores);
+        work_of_chunk(chunk, fullest, passes, cores);
         for (std::size_t pass = 0; pass < 3; ++pass) {
             double hidden = 0;
             for (std::size_t axis = 0; axis < parallel_axis_count; ++axis) {
@@ -196,7 +309,9 @@ plain_prediction predicted_alone(const question& asked, const training_layout& l
                         seconds * (1 - (sizes.vpp > 1 ? asked.trainer.hidden_interleaved : asked.trainer.hidden[axis]));
                     continue;
                 }
-                const double most_hidden = (over == parallel_axis::cp ? cores : passes)[pass] - hidden;
+                const double most_hidden = over == parallel_axis::cp   ? cores[pass]
+                                           : over == parallel_axis::tp ? passes[pass] - cores[pass]
+                                                                       : passes[pass] - hidden;
                 const double behind = std::min(seconds * asked.trainer.hidden[axis], std::max(most_hidden, 0.0));
                 exposed[chunk][pass] += seconds - behind;
                 hidden += behind;
@@ -212,7 +327,7 @@ plain_prediction predicted_alone(const question& asked, const training_layout& l
             for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
                 double passes[3] = {};
                 double cores[3] = {};
-                work_of_chunk(chunk, batch, passes, cores);
+                work_of_chunk(chunk, i * sizes.dp + replica, passes, cores);
                 const auto units = [&](std::size_t pass) {
                     return static_cast<std::uint64_t>(
                         std::llround(1e12 * (passes[pass] + exposed[chunk][pass] * part)));
@@ -237,7 +352,7 @@ plain_prediction predicted_alone(const question& asked, const training_layout& l
         for (std::uint64_t chunk = stage; chunk < chunks; chunk += sizes.pp) {
             double passes[3] = {};
             double cores[3] = {};
-            work_of_chunk(chunk, most, passes, cores);
+            work_of_chunk(chunk, fullest, passes, cores);
             forward += passes[0] + exposed[chunk][0];
             backward += passes[1] + passes[2] + exposed[chunk][1] + exposed[chunk][2];
         }
@@ -426,6 +541,36 @@ TEST_CASE("the explanation of a layout says what does not divide, how many GiB i
     CHECK(says({.sizes = {.dp = 8}, .sharded = zero_stage::none}).find("does not fit. A rank of stage 0 needs ") !=
           std::string::npos);
     CHECK(says(search.found.front().layout).find("; 0 of ") != std::string::npos);
+}
+
+TEST_CASE("a predictor with the efficiency of a measured step predicts the measured time") {
+    const question asked{
+        .model = dense_model(4), .lengths = std::vector<std::uint64_t>(8, 1024), .cluster = cluster_of(8, 4, 80)};
+    layout_predictor predictor = asked.predictor();
+    const training_layout layout = training_layout_named("tp=2, pp=2, microbatches=2, recompute=full", predictor);
+    CHECK(layout.sizes.dp == 2);
+    CHECK(layout.microbatch == 2);
+    CHECK(layout.microbatches == 2);
+    const layout_prediction before = predictor.predict(layout);
+    const measured_step same = fit_efficiency(predictor, layout, before.seconds);
+    CHECK(std::abs(same.efficiency - 0.5) < 1e-6);  // times are whole picoseconds
+    const double slower = 1.3 * before.seconds;
+    const measured_step measured = fit_efficiency(predictor, layout, slower);
+    CHECK(measured.efficiency < 0.5);
+    CHECK(measured.predicted.seconds == slower);
+    CHECK(measured.predicted.layout == layout);
+    CHECK(std::abs(measured.predicted.mfu / before.mfu - 1 / 1.3) < 1e-9);
+    CHECK(std::abs(predictor.predict(layout).seconds / slower - 1) < 1e-6);
+    CHECK(predictor.cluster().efficiency == measured.efficiency);
+    CHECK(error_of([&] { return fit_efficiency(predictor, layout, 1e-6); }).find("seconds: is 1e-06, less than the ") ==
+          0);
+    CHECK(error_of([&] { return fit_efficiency(predictor, layout, 1e6); }).find("seconds: is 1e+06, more than the ") ==
+          0);
+    CHECK(error_of([&] {
+              return fit_efficiency(predictor, layout, 0);
+          }).find("seconds: must be a finite number above 0") == 0);
+    CHECK(error_of([&] { return training_layout_named("schedule=x", predictor, {}, "layout"); }) ==
+          "layout: schedule must be one of gpipe, 1f1b, interleaved, zero_bubble, zb_v, got \"x\"");
 }
 
 TEST_CASE("the Pareto front has the fastest layout and each layout that needs less memory than all faster ones") {

@@ -182,7 +182,7 @@ const std::vector<enumeration>& enumerations() {
          [](words p, const sequence& s) { return pairs(s, [&](i64 i, i64 j) { return j <= i || j < p[0]; }); }},
         {"best_compressed_keys", {mask::best_compressed_keys(2, 3), mask::best_compressed_keys(4, 1)},
          [](words p, const sequence& s) { return rows(s, [&](i64 i) { return std::min<i64>(whole_blocks(i + 1, p[0]), p[1]); }); }},
-        {"block_causal", {mask::block_causal(3), mask::block_causal(7)},
+        {"block_causal", {mask::block_causal(3), mask::block_causal(7, 2)},
          [](words p, const sequence& s) { return pairs(s, [&](i64 i, i64 j) { return j / p[0] <= i / p[0]; }); }},
         {"best_blocks", {mask::best_blocks(2, 3), mask::best_blocks(5, 1)},
          [](words p, const sequence& s) { return pairs(s, [&](i64 i, i64 j) { return j <= i && i / p[0] - j / p[0] < p[1]; }); }},

@@ -784,8 +784,8 @@ TEST_CASE("a statistic that decreases with more queries cannot be split over ran
     row.add(s, s);
     const context_parallel_pack split(row, token_split::contiguous(132, 2));
     const std::string problem =
-        "last_block: counts 4 from query 0 of 132 on and 66 from query 66 on, but a statistic that is split over ranks "
-        "must count more for more queries: use another statistic";
+        "last_block: counts 4 for queries 0 to 132, but 66 for queries 66 to 132: a statistic that is split over ranks "
+        "must not count less for more queries; use another";
     CHECK(error_of([&] { return split.pairs(0, last_block{}, view::useful); }) == problem);
     CHECK(error_of([&] { return split.tally_of(0, mask_set{statistic(last_block{})}).total(); }) == problem);
     CHECK(split.pairs(1, last_block{}, view::useful) == 66);

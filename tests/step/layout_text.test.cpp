@@ -151,7 +151,7 @@ TEST_CASE("a layout text that is contradictory or incomplete is an error that sa
     CHECK(error_for("attn:d1p1t2c4") ==
           "layout: must have |ffn: after attn:, such as attn:d1p1t2c4|ffn:d1p1t1e8, got \"attn:d1p1t2c4\"");
     CHECK(error_for("attn:d1e2|ffn:e8") == "layout: must list sizes by the letters dptc, such as d1p1, got \"e2\"");
-    CHECK(error_for("attn:d1d2|ffn:e8") == "layout: names d twice in \"attn:d1d2|ffn:e8\"");
+    CHECK(error_for("attn:d1d2|ffn:e8") == "layout: names d twice in \"attn:d1d2|ffn:e8\": name each size once");
     CHECK(error_for("d0t2") == "layout: must be a positive integer, got \"0\"");
     CHECK(error_for("nothing here") ==
           "layout: must name sizes such as attn:d1p1t2c4|ffn:d1p1t1e8, --tensor-model-parallel-size 2 or "
@@ -159,8 +159,9 @@ TEST_CASE("a layout text that is contradictory or incomplete is an error that sa
     CHECK(
         error_for("--tensor-model-parallel-size 2") ==
         "world_size: is missing, and these settings do not contain dp: pass the number of ranks, or a layout with dp");
-    CHECK(error_for("--tensor-model-parallel-size 3", 8) == "world_size: must be a multiple of cp x tp x pp, 3, got 8");
-    CHECK(error_for("dp=2 tp=2", 8) == "world_size: must be dp x cp x tp x pp, 4, got 8");
+    CHECK(error_for("--tensor-model-parallel-size 3", 8) ==
+          "world_size: must be a multiple of cp x tp x pp = 3, got 8");
+    CHECK(error_for("dp=2 tp=2", 8) == "world_size: must be dp x cp x tp x pp = 4, got 8");
     CHECK(error_for("tp=2 --tensor-parallel-size 4") ==
           "tensor_parallel_size: is given twice with different values, 2 and 4: leave one of them out");
     CHECK(error_for("tensor_parallel_degree = two") ==

@@ -6,11 +6,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
 #include <floptally/descriptors/presets.hpp>
+#include <floptally/json.hpp>
 #include <floptally/step/layout_work.hpp>
 
 #include "catch2.hpp"
@@ -117,6 +119,34 @@ TEST_CASE("tensor-parallel ranks count their own heads and replicate what cannot
     CHECK(executed(16) - executed(1) == 32.0 * 100 * 2 * 4096 * (8 + 8) * 128);
 }
 
+TEST_CASE("experts with fewer tensor-parallel ranks than attention repeat no columns") {
+    // Experts of 100 columns: on 8 ranks each holds 13, so that 4 % of their work is for nothing.
+    const floptally::model_config experts = floptally::read_config({{"model_type", "mixtral"},
+                                                                    {"hidden_size", 64},
+                                                                    {"intermediate_size", 100},
+                                                                    {"num_attention_heads", 8},
+                                                                    {"num_key_value_heads", 8},
+                                                                    {"num_hidden_layers", 2},
+                                                                    {"num_local_experts", 4},
+                                                                    {"num_experts_per_tok", 2},
+                                                                    {"vocab_size", 1024}});
+    tally batch{experts.cost.masks()};
+    batch.add_lengths(std::vector<std::uint64_t>{100});
+    const auto executed = [&](std::uint64_t tp, std::uint64_t etp) {
+        floptally::flops sum;
+        const floptally::layout_work ranks = floptally::layout_work_of(
+            experts.parts, forward, tp, std::vector<tally>{batch}, peak, {}, {.sequence_parallel = true}, etp);
+        for (const floptally::work_at_peak& piece : ranks.run) {
+            sum += piece.work.total(floptally::view::executed);
+        }
+        return to_double(sum);
+    };
+    const double matrices = 2.0 * 100 * 2 * 2 * 3 * 64;  // of 2 layers, 100 tokens, 2 experts a token, a column of each
+    CHECK(executed(8, 1) == executed(1, 1));
+    CHECK(executed(8, 8) - executed(1, 1) == 4 * matrices);
+    CHECK(executed(8, 0) == executed(8, 8));
+}
+
 TEST_CASE("tensor parallelism divides the time of a pipeline by the number of tp ranks") {
     const floptally::listed_parts parts = floptally::parts_of(floptally::presets::llama_3_8b);
     const std::vector<model_part> model(parts.begin(), parts.end());
@@ -168,7 +198,7 @@ TEST_CASE("context parallelism simulates one pipeline per cp rank, each with its
         });
     };
     CHECK(refused({.pp = 3, .microbatches = 4}, 5) ==
-          "gpus: must be a multiple of 2 ranks, tp x cp, after idle_gpus are subtracted, got 5");
+          "gpus: gpus - idle_gpus must be a multiple of tp x cp = 2, got 5");
     CHECK(refused({.pp = 3, .microbatches = 4, .loads = {1, 2}}, 6) ==
           "cp: splits the whole batch, but replicas or microbatches have their own work: pass cp or their work, not "
           "both");

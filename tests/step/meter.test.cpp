@@ -486,9 +486,10 @@ TEST_CASE("a meter adds up the measured counts of its microbatches by name") {
 
 TEST_CASE("a meter of several GPUs without a reduction is an error unless its sequences are those of all GPUs") {
     const auto problem = [](const metered_hardware& on) { return problem_of([&] { const meter m(folded(), on); }); };
-    CHECK(problem({.gpus = 2, .peak_tflops = 989}) ==
-          "gpus: 2 GPUs, but it is unknown whose sequences the meter gets: pass it a reduction over the ranks, or "
-          "counted = all_gpus if it gets those of all GPUs");
+    CHECK(
+        problem({.gpus = 2, .peak_tflops = 989}) ==
+        "gpus: is 2, but it is unknown whether the meter gets the sequences of all GPUs: pass counted = all_gpus if it "
+        "does, or a reduction over the ranks if not");
     CHECK(problem({.gpus = 1, .peak_tflops = 989}) == "no error");
     CHECK(problem(two_gpus) == "no error");
     // With a reduction they are its ranks.
@@ -611,7 +612,8 @@ TEST_CASE("step time percentiles are returned and logged once enough steps have 
     }
     CHECK(problem_of([&] { static_cast<void>(m.step_percentiles()); }) ==
           "steps: only the first 10 steps have ended, which are left out: run more steps, or leave out fewer");
-    CHECK(problem_of([&] { m.leave_out(3); }) == "leave_out: must be called before the first step");
+    CHECK(problem_of([&] { m.leave_out(3); }) ==
+          "leave_out: must be called before the first step: call it when the meter is created");
     run_step(m, {}, 0.5);
     CHECK(floptally::to_string(m.step_percentiles()) ==
           "step seconds p10 0.5000, p25 0.5000, p50 0.5000, p75 0.5000, p90 0.5000, p99 0.5000 (1 steps, the first 10 "
@@ -646,7 +648,8 @@ TEST_CASE("a run resumes only with the same numbers_version, convention, masks a
     check_totals(second.run().totals, joined(joined(long_batch, short_batch), short_batch), 3, 0.1 + 0.2 + 0.4);
     CHECK(near(floptally::rates(second.run().totals).mfu,
                as_double(second.run().totals.useful.value()) / (2 * 0.3 * 1e6 + 4 * 0.4 * 2e6)));
-    CHECK(problem_of([&] { floptally::resume(second, state); }) == "resume: must be called before the first step");
+    CHECK(problem_of([&] { floptally::resume(second, state); }) ==
+          "resume: must be called before the first step: call it when the meter is created");
 
     const auto problem = [&](floptally::flop_counter model, const auto& change) {
         meter m(model, two_gpus);
@@ -702,7 +705,8 @@ TEST_CASE("a run resumes only with the same numbers_version, convention, masks a
     }
     meter open(folded(), two_gpus);
     open.begin_step();
-    CHECK(problem_of([&] { floptally::resume(open, state); }) == "resume: must be called before the first step");
+    CHECK(problem_of([&] { floptally::resume(open, state); }) ==
+          "resume: must be called before the first step: call it when the meter is created");
     meter empty(folded(), two_gpus);
     floptally::resume(empty, floptally::state_of(meter(folded(), two_gpus)));
     CHECK(empty.run().totals.steps == 0);
@@ -746,7 +750,7 @@ TEST_CASE("a meter can leave out steps that it cannot count") {
     meter m(folded(), two_gpus);
     m.begin_step();
     CHECK(problem_of([&] { m.add([&](tally& batch) { batch.add_cu_seqlens(bad.back()); }); }) ==
-          "cu_seqlens: must have at least one boundary, the 0 at its beginning");
+          "cu_seqlens: must have at least one boundary, the 0 at its beginning, got none");
     m.discard_step();
     const auto train = [](const std::vector<int>&) {};
     m.on_errors(floptally::on_error::leave_out);

@@ -184,7 +184,7 @@ TEST_CASE("an invalid module of a step is an error that names the field") {
         return error_of([&] { return utilize(modules, step); });
     };
     using list = std::vector<step_module>;
-    CHECK(with([](list& m, measurement&) { m.clear(); }) == "modules: must name at least one module");
+    CHECK(with([](list& m, measurement&) { m.clear(); }) == "modules: must list at least one module, got none");
     CHECK(with([](list& m, measurement&) { m[1].ranks.clear(); }) ==
           "modules[1].ranks: \"language\" has no ranks but " +
               to_string(three_modules()[1].work.total(view::executed)) + " FLOPs: list the ranks that run it");

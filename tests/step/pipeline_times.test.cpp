@@ -270,7 +270,7 @@ TEST_CASE("the loads of data-parallel ranks and of a pipeline give one time brea
     const std::vector<std::uint64_t> idle = {0, 0};
     for (const std::vector<std::uint64_t>& none : {idle, std::vector<std::uint64_t>{}}) {
         CHECK(error_of([&] { static_cast<void>(times.of(batch_of(lengths), 6, none)); }) ==
-              "rank_work: must have a load above 0 for at least one replica");
+              "rank_work: must have a load above 0 for at least one replica, got none");
     }
     // Loads are in any unit: of 2^60 too.
     std::vector<pipeline_run> in_large_units;

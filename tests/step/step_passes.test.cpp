@@ -136,7 +136,7 @@ TEST_CASE("RL passes that need more time than all GPUs have are an error") {
           }) == "passes[1]: \"rollout\" is the name of two passes: give each pass its own name");
     CHECK(error_of([&] {
               static_cast<void>(rates_of({}, gpu_time({4, 8, 100})));
-          }) == "passes: must have at least one pass");
+          }) == "passes: must have at least one pass, got none");
     CHECK(error_of([&] {
               gpu_time without_peak({16, 8, 100});
               without_peak.peak_tflop = -1;

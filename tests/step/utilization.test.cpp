@@ -131,7 +131,8 @@ TEST_CASE("a measurement whose rates are not finite is an error", "[utilization]
         return error_of([&] { return utilize(step.work, step.batch, measured); });
     };
     CHECK(problem({1e308, 1000, 989}).starts_with("seconds: must be a finite number above 0, got inf"));
-    CHECK(problem({1e300, 1, 1e300}) == "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 1e+300");
+    CHECK(problem({1e300, 1, 1e300}) ==
+          "peak_tflops: must be in TFLOP/s of one GPU, such as 989, but no GPU has 1e+300");
     CHECK(problem({1e-300, 1, 1e-300}) ==
           "peak_tflops: is out of range, because the rate divided by it is zero or infinite: check its unit");
     CHECK(problem({5e-324, 1, 989}) ==
@@ -144,7 +145,8 @@ TEST_CASE("a mixed-precision measurement whose rates are not finite is an error"
         return error_of([&] { return mixed_precision_mfu(step.work, measured, {}); });
     };
     CHECK(problem({1e308, 1000, 989}) == "seconds: must be a finite number above 0, got inf");
-    CHECK(problem({1e200, 1, 1e300}) == "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 1e+300");
+    CHECK(problem({1e200, 1, 1e300}) ==
+          "peak_tflops: must be in TFLOP/s of one GPU, such as 989, but no GPU has 1e+300");
     CHECK(problem({1e-308, 1, 1e-12}) ==
           "seconds: is out of range, because the rate divided by it is zero or infinite: check its unit");
 }

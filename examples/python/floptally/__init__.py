@@ -76,8 +76,6 @@ from ._waterfall import (
     ComparedComponent,
     ComponentLine,
     ComponentWaterfall,
-    LayoutSearch,
-    PipelineLayout,
     RankLine,
     Waterfall,
     WaterfallLine,
@@ -112,7 +110,6 @@ __all__ = [
     "Fit",
     "FoundLayout",
     "Goodput",
-    "LayoutSearch",
     "LeftOut",
     "LogitsBytes",
     "Mask",
@@ -129,7 +126,6 @@ __all__ = [
     "Packing",
     "ParallelLayout",
     "PassRate",
-    "PipelineLayout",
     "Plan",
     "PublishedRun",
     "RankExchange",
@@ -184,7 +180,8 @@ if not TYPE_CHECKING:  # where every name would be one that it knows
     SUBMODULES = ("adopt", "callbacks", "distributed", "memory", "module_times", "plots", "sampler")
 
     def __getattr__(name: str) -> object:
-        """Imports a submodule when its name is first used, since some need a framework and all take time to import."""
+        """Imports a submodule of floptally when its name is first used. Some submodules need a framework such as
+        PyTorch, and importing all of them takes time."""
         import sys
 
         if name in SUBMODULES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m floptally``: the program floptally, which docs/command_line.md describes."""
+"""Runs the command-line program floptally as ``python -m floptally``. docs/command_line.md describes the program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._core import run_program
 
 
 def main() -> int:
-    """Runs the program with the arguments of this process and returns its exit status."""
+    """Runs the command-line program floptally with the arguments of this process. Returns the exit status."""
     sys.stdout.flush()
     return run_program([b"floptally", *(os.fsencode(argument) for argument in sys.argv[1:])])
 

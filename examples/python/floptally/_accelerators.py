@@ -47,14 +47,14 @@ class Accelerator:
 
     @checked
     def peak_tflops(self, precision: Precision = "bf16") -> float:
-        """Returns the dense TFLOP/s of one device in this precision. If no peak is published for it, the Error names
-        the precisions that have one."""
+        """Returns the dense peak TFLOP/s of one device in this precision. If no peak is published for the precision,
+        the Error names the precisions that have one."""
         return _core._peak_tflops(self.name, precision)
 
     @checked
     def boost_tflops(self, clock_mhz: float, precision: Precision = "bf16") -> float:
-        """Returns the dense TFLOP/s of one device at this clock in MHz. The result may be above the datasheet's
-        peak."""
+        """Returns the dense peak TFLOP/s of one device at this GPU clock in MHz. The result may be above the
+        datasheet's peak."""
         return _core._peak_tflops(self.name, precision, clock_mhz)
 
     def __repr__(self) -> str:
@@ -63,13 +63,14 @@ class Accelerator:
 
 @checked
 def accelerator(name: str) -> Accelerator:
-    """Returns the accelerator of this name: floptally's or the driver's (`torch.cuda.get_device_name()`), in full."""
+    """Returns the Accelerator of this name. Pass the full name, either floptally's ("H100 SXM") or the driver's
+    (`torch.cuda.get_device_name()`)."""
     part: Accelerator = listed(Accelerator, _core._accelerators(name)[0])
     return part
 
 
 def accelerators() -> list[Accelerator]:
-    """Returns every known accelerator."""
+    """Returns all accelerators that floptally knows."""
     return [listed(Accelerator, each) for each in _core._accelerators()]
 
 
@@ -146,7 +147,7 @@ def measure_peak(precision: Precision = "bf16", *, seconds: float = 1.0, device:
         first = str(problem).splitlines()[0]
         raise Error(
             "precision",
-            f"must be one in which PyTorch multiplies matrices on {name}, got {known} ({first})",
+            f"must be a format whose matrix product PyTorch can run on {name}, got {known} ({first})",
         ) from None
     finally:
         torch.backends.cuda.matmul.allow_tf32 = before

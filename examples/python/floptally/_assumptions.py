@@ -12,7 +12,8 @@ _logged: set[tuple[str, str]] = set()
 
 
 def log_once(model_type: str, assumptions: Iterable[str]) -> None:
-    """Logs each assumption that a cost depends on, once per process and model type."""
+    """Logs each assumption of a model's FLOP count, such as a default size. Each is logged once per process and model
+    type."""
     for text in assumptions:
         if (model_type, text) not in _logged:
             _logged.add((model_type, text))

@@ -31,29 +31,30 @@ class Assignment:
 
     @property
     def rank_of(self) -> npt.NDArray[np.int64]:
-        """The rank of each sample, as a new int64 array."""
+        """The rank that each sample is assigned to, as a new int64 array [samples]."""
         return np.array(self._rank_of)
 
     @property
     def ranks(self) -> list[npt.NDArray[np.int64]]:
-        """The samples of each rank, ascending, as new int64 arrays."""
+        """The indices of each rank's samples, ascending: a list with one new int64 array for each rank."""
         return [samples.copy() for samples in self._ranks]
 
     @property
     def loads(self) -> list[Any]:
-        """The load of each rank, exact if costs are ints. If each sample has several loads, a tuple of them for each
-        rank."""
+        """The load of each rank: the sum of its samples' costs, exact if costs are ints. If each sample has several
+        loads, a tuple of sums for each rank."""
         return list(self._loads)
 
     @property
     def is_optimum(self) -> bool:
-        """True if it is proved that no assignment has a smaller largest load. False may mean that this is unknown."""
+        """True if it is proved that no assignment has a smaller largest load. False may also mean that no proof was
+        found."""
         return self._is_optimum
 
     @property
     def report(self) -> dict[str, Any]:
-        """Compares this assignment with one that gives the samples to ranks in their order: spread of each load,
-        samples that moved, and the predicted speed-up."""
+        """Compares this assignment with an unbalanced one, which gives samples to ranks in their order. The dict has
+        the spread of each load before and after, the number of samples that moved, and the predicted speed-up."""
         return {
             name: [dict(spread) for spread in value] if isinstance(value, list) else value
             for name, value in self._report.items()
@@ -76,8 +77,8 @@ def assignment(
     rank_of: npt.NDArray[np.int64], ranks: list[npt.NDArray[np.int64]], loads: list[int], exponent: int, is_optimum: bool,
     before: tuple[Any, ...], after: tuple[Any, ...], samples: int, moved: int, speedup: float | None, max_over_mean: float,
 ) -> Assignment:
-    """Returns the Assignment that the library found. `loads` are integers; the real loads are these times
-    2**exponent. The exponent is 0 if all costs are ints."""
+    """Makes an Assignment from the results of the C++ library. A load is the integer in `loads` times 2**exponent. The
+    exponent is 0 if all costs are ints."""
 
     def number(load: int) -> int | float:
         return load if exponent == 0 else math.ldexp(float(load), exponent)

@@ -93,32 +93,34 @@ class Bytes(Report):
 
     @property
     def kinds(self) -> dict[str, int]:
-        """Bytes that the batch moves, by kind: weights, gradients, activations, cache."""
+        """Bytes that the batch moves, as {kind: bytes}. The kinds are weights, gradients, activations and cache."""
         return _kinds(self._total)
 
     @property
     def components(self) -> dict[str, ComponentBytes]:
-        """{name: ComponentBytes} of all components."""
+        """The bytes of each component, as {name: ComponentBytes}."""
         return dict(self._components)
 
     @property
     def flops(self) -> int:
-        """FLOPs of the components that move bytes."""
+        """Executed FLOPs of all components that move bytes, an exact int."""
         return int(self._total["flops"])
 
     @property
     def intensity(self) -> float:
-        """FLOPs per byte. Work below the device's ratio of FLOP/s to memory bandwidth is memory-bound."""
+        """Arithmetic intensity: FLOPs per byte. Work is memory-bound if this is below the device's FLOP/s divided by
+        its memory bandwidth in bytes/s."""
         return float(self._total["intensity"])
 
     @property
     def unsaid(self) -> list[str]:
-        """Components whose activations are not counted, since their entries do not say which operands they read."""
+        """Names of components whose activation bytes are not counted, because the cost does not say which tensors they
+        read."""
         return list(self._found["unsaid"])
 
     @property
     def at_most(self) -> list[str]:
-        """Components whose bytes are an upper bound."""
+        """Names of components whose bytes are an upper bound."""
         return list(self._found["at_most"])
 
     @property
@@ -128,7 +130,7 @@ class Bytes(Report):
 
     @property
     def work(self) -> Breakdown:
-        """The Breakdown of the batch that moves these bytes."""
+        """The Breakdown of the same batch: its FLOPs by component."""
         return self._work
 
     def mbu(
@@ -139,12 +141,13 @@ class Bytes(Report):
         accelerator: str | Accelerator | None = None,
         memory_tbps: float | None = None,
     ) -> Mbu:
-        """Returns the MBU of a decode step: weights and cache read, over what the memories of all GPUs could move;
-        0.412 is 41.2 %.
+        """Returns the model bandwidth utilization (MBU) of a decode step as a fraction; 0.412 is 41.2 %. MBU is the
+        bytes of weights and KV cache that the step reads, over the bytes that the memories of all GPUs could move in
+        that time.
 
         For a mixture of experts the MBU is an upper bound (`is_at_most`), and `uniform` is the estimate for tokens that
-        choose experts uniformly. The MBU is exact if you counted these bytes with the measured `distinct_experts`. An
-        MBU above 1 is a RuntimeWarning.
+        choose experts uniformly. The MBU is exact if you passed the measured `distinct_experts` to `bytes()`. An MBU
+        above 1 gives a RuntimeWarning.
 
         Args:
             seconds: duration of the decode step.
@@ -165,8 +168,8 @@ class Bytes(Report):
         memory_tbps: float | None = None,
         prefix: str = "train/",
     ) -> dict[str, float]:
-        """Returns the MBU of a decode step in per cent for a logger: mbu_pct, or for an upper bound mbu_at_most_pct
-        and mbu_uniform_estimate_pct."""
+        """Returns the MBU of a decode step in per cent, as a dict for a logger. The key is mbu_pct. If the MBU is an
+        upper bound, the keys are mbu_at_most_pct and mbu_uniform_estimate_pct."""
         used = self.mbu(seconds, gpus=gpus, accelerator=accelerator, memory_tbps=memory_tbps)
         found = {f"{prefix}{'mbu_at_most_pct' if used.is_at_most else 'mbu_pct'}": 100 * float(used)}
         if used.uniform is not None:

@@ -36,8 +36,8 @@ class ObservedMatch:
 
     total: the FLOPs of the step by this convention in this view, before `factor`.
     lines: how many lines of the log are reproduced; 1 for a single number.
-    terms: what the tool does not know of the plan, and the FLOPs to add to `total` for it: {"frozen_weights": −…}. Empty
-        if it counts by the plan.
+    terms: FLOPs to add to `total` for each part of the plan that the tool ignores: {"frozen_weights": −…}. Empty if the
+        tool ignores nothing.
     factor: the constant by which the tool's number is too large or too small; 1 if there is none.
     cause: why the tool's number is off by `factor`: "not divided by the 8 GPUs". Empty if `factor` is 1.
     """
@@ -64,12 +64,13 @@ class Comparison(Report):
 
     @property
     def exact(self) -> int:
-        """Useful FLOPs of the step by the convention exact."""
+        """Useful FLOPs of the step by the convention "exact"."""
         return int(self._found["exact"])
 
     @property
     def conventions(self) -> dict[str, ComparedConvention]:
-        """{name: ComparedConvention} of every convention. Differences of the same kind are one term."""
+        """The count of each convention, as {name: ComparedConvention}. Several differences of the same kind are one
+        term."""
         lines = {}
         for line in self._found["conventions"]:
             terms: dict[str, int] = {}
@@ -82,8 +83,9 @@ class Comparison(Report):
     def matches(self) -> list[ObservedMatch]:
         """Conventions that reproduce the observed number, or most lines of the log, to the last digit. May be empty.
 
-        If no convention does so for your plan, floptally also tries tools that ignore what is frozen, adapted or
-        recomputed (`ObservedMatch.terms`), and numbers that are off by a constant (`ObservedMatch.factor`).
+        If no convention does so for your plan, floptally tries two more causes. The tool may ignore frozen weights,
+        adapters or recomputation (`ObservedMatch.terms`), or its number may be off by a constant
+        (`ObservedMatch.factor`).
         """
         return [_match(found) for found in self._found.get("observed", {}).get("matches", [])]
 
@@ -101,13 +103,14 @@ class Comparison(Report):
 
     @property
     def log_tokens(self) -> tuple[float, int] | None:
-        """(tokens of a step by the log's own numbers, tokens of the batch) if they contradict each other. None if they
-        agree, or if the log does not say its tokens."""
+        """The number of tokens in one step, as (from the log's own numbers, from the batch), if the two differ. None if
+        they agree, or if the log does not say its tokens."""
         tokens = self._found.get("observed", {}).get("log", {}).get("tokens")
         return (float(tokens["of_log"]), int(tokens["of_batch"])) if tokens else None
 
     def plot(self, *, theme: ThemeName = "light", path: PathLike | None = None, **options: Any) -> Figure:
-        """Draws this comparison as a bar chart, as `floptally.plots.comparison` does."""
+        """Draws this comparison as a bar chart and returns the figure. Takes the keywords of
+        `floptally.plots.comparison`."""
         from .plots import comparison
 
         return comparison(self, theme=theme, path=path, **options)

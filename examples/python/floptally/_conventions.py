@@ -33,5 +33,5 @@ class Convention:
 
 
 def conventions() -> list[Convention]:
-    """Returns every convention. The default, exact, comes first."""
+    """Returns every convention that floptally knows. The default, "exact", comes first."""
     return [listed(Convention, each) for each in _core._conventions()]

@@ -77,110 +77,126 @@ class _CostBatch(_Batch, total=False):
     tally: Tally | None
 
 class Mask:
-    """Which keys each query attends. An immutable value, made by the static methods below: Mask.causal(),
+    """Says which keys each query attends. Immutable. Make one by the static methods: Mask.causal(),
     Mask.sliding_window(4096), …"""
 
     @staticmethod
     def causal() -> Mask:
-        """A query attends itself and all earlier tokens: L(L+1)/2 pairs of a sequence of L tokens."""
+        """Returns the causal mask: a query attends itself and all earlier tokens. A sequence of L tokens has L(L+1)/2
+        attended pairs."""
     @staticmethod
     def bidirectional() -> Mask:
-        """Every query attends every key: L² pairs of a sequence of L tokens."""
+        """Returns the mask in which every query attends every key: L² pairs for a sequence of L tokens."""
     @staticmethod
     def sliding_window(tokens: int) -> Mask:
-        """A query attends the last `tokens` tokens up to its own, its own included."""
+        """Returns a causal sliding window: a query attends the last `tokens` tokens up to itself, itself included."""
     @staticmethod
     def window(left: int, right: int) -> Mask:
-        """A query attends `left` keys before its own and `right` after it. -1 means unlimited."""
+        """Returns a window mask: a query attends itself, `left` keys before it and `right` keys after it. -1 means
+        unlimited."""
     @staticmethod
     def chunked(tokens: int) -> Mask:
-        """A sequence is cut into chunks of `tokens` tokens. A query attends itself and the earlier tokens of its
-        chunk."""
+        """Returns the mask of chunked attention: a sequence is cut into chunks of `tokens` tokens. A query attends
+        itself and the earlier tokens of its chunk."""
     @staticmethod
     def top_k(keys: int) -> Mask:
-        """A query attends at most `keys` of the tokens up to its own: those that an indexer scores highest."""
+        """Returns the mask of sparse attention with an indexer: a query attends at most `keys` of the tokens up to
+        itself. These are the tokens that the indexer scores highest."""
     @staticmethod
     def compressed_keys(ratio: int) -> Mask:
-        """A query attends the compressed keys of all complete blocks up to it. A block of `ratio` tokens is one key."""
+        """Returns the mask of attention to compressed keys: each complete block of `ratio` tokens is compressed to one
+        key. A query attends the keys of all complete blocks up to itself."""
     @staticmethod
     def cross_attention() -> Mask:
-        """Every query of the decoder attends every token of the encoder's output."""
+        """Returns the mask of cross attention: every query of the decoder attends every token of the encoder's
+        output."""
     @staticmethod
     def encoder() -> Mask:
-        """Every token of the encoder attends every token of the encoder."""
+        """Returns the mask of an encoder: every token of the encoder attends every token of the encoder."""
     @staticmethod
     def encoder_window(left: int, right: int) -> Mask:
-        """A token of the encoder attends `left` tokens before its own and `right` after it. -1 means unlimited."""
+        """Returns a window mask of an encoder: a token attends itself, `left` tokens before it and `right` after it. -1
+        means unlimited."""
     @staticmethod
     def prefix_lm(tokens: int) -> Mask:
-        """A query attends itself and all earlier tokens, and every query also attends the first `tokens` keys."""
+        """Returns the mask of a prefix language model: a query attends itself, all earlier tokens, and the first
+        `tokens` keys."""
     @staticmethod
     def hstu(
         *, is_causal: bool = True, contextual: bool = True, max_attn_len: int = 0, min_full_attn_seq_len: int = 0,
         windowed_targets: bool = True, targets_share_place: bool = False,
     ) -> Mask:
-        """The mask of an HSTU layer. By default contextual tokens attend all contextual and history tokens. A history
-        token attends these up to itself. A target attends these, and the targets of its group up to itself."""
+        """Returns the mask of an HSTU layer. By default contextual tokens attend all contextual and history tokens. A
+        history token attends all contextual tokens and the history up to itself. A target attends all contextual and
+        history tokens, and the targets of its group up to itself."""
     @staticmethod
     def grid_windows(patches: int, shift: int = 0) -> Mask:
-        """Patches of a vision tower attend within windows of `patches` x `patches` of one frame. With a `shift` above 0
-        the first window of each axis ends after `shift` patches."""
+        """Returns the mask of windowed attention in a vision tower: patches attend each other inside windows of
+        `patches` x `patches` of one frame. With a `shift` above 0 the first window of each axis has only `shift`
+        patches."""
     @staticmethod
     def clip_squares(prefix: int = 0) -> Mask:
-        """Every patch of a video clip attends all patches of all its frames. Each frame has `prefix` extra tokens."""
+        """Returns the mask of a video tower in which every patch of a clip attends all patches of all frames of the
+        clip. Each frame has `prefix` extra tokens."""
     @staticmethod
     def merged_patches(side: int, line_ends: int = 0) -> Mask:
-        """A statistic for `Entry.unit` that counts patches instead of attended pairs. Each square of `side` x `side`
-        patches is merged into one. Each line of merged patches gets `line_ends` more tokens."""
+        """Returns a statistic (a number for each image or clip) for `Entry.unit`: the vision tokens after patches are
+        merged. Each square of `side` x `side` patches is one token. Each row of merged patches has `line_ends` tokens
+        more."""
     @staticmethod
     def measured(name: str) -> Mask:
-        """A statistic for `Entry.unit` that you measure yourself. It counts your number instead of attended pairs.
-        Add the number by `Tally.add_measured`."""
+        """Returns a statistic for `Entry.unit`: a number that you measure yourself and that FLOPs are proportional to,
+        such as the number of selected tokens. Pass the number to `Tally.add_measured`, or as `measured={name:
+        number}`."""
     @staticmethod
     def library() -> dict[str, list[str]]:
-        """The library's masks: {name: parameters in order}, such as {"causal": [], "vision.grid_windows":
-        ["window_size", "shift=0"]}. `from_text` reads these names."""
+        """Returns the names and parameters of the library's masks: {"causal": [], "vision.grid_windows":
+        ["window_size", "shift=0"], …}. `from_text` reads these names."""
     @staticmethod
     def from_text(text: str) -> Mask:
-        """Returns the mask with this name: "sliding_window(4096)", "vision.grid_windows(7,shift=3)". `Mask.name`
-        returns it."""
+        """Returns the mask with this text, such as "sliding_window(4096)" or "vision.grid_windows(7,shift=3)".
+        `Mask.name` is the text of a mask."""
     @staticmethod
     def from_callable(name: str, count: Callable[..., Any], *, vectorized: bool = False, shape: PairShape = "units") -> Mask:
-        """A mask of your own, or any other number per sequence that entries are multiplied by. `count` returns this
-        number.
+        """Returns a mask of your own, or another statistic: a number for each sequence that FLOPs are proportional to.
+        `count` returns this number.
 
         count(length, past, keys) returns an integer, 0 or more: the attended pairs of the sequence, or your other
         number. With vectorized=True, count(lengths) takes an int64 array of lengths and returns one number for each;
         sequences with cached tokens (`past`) are then an Error. Such masks run on the host only. Two callables with the
         same name are an Error.
 
-        shape: what this number is. Conventions that do not count attended pairs exactly need to know:
+        shape: the kind of this number. Conventions (ways to count FLOPs) that count attention over L tokens as L² or
+            L²/2 pairs depend on it:
             "units": every convention counts what `count` returns.
-            "causal": pairs in which no query attends a later key. Conventions may count L² or L²/2 at length L.
-            "full": pairs of any mask. Such conventions count L².
-            "mixed": pairs that count as L² by conventions that count L² for a causal mask.
-            "beyond_causal": pairs in addition to a causal mask. Conventions that count a square do not count them.
-            "masked_out": pairs that a kernel computes and a mask removes. Only conventions that count every mask as a
-                square count them.
-            "unregistered": units of operators that PyTorch's FlopCounterMode has no formula for. Its conventions do not
+            "causal": pairs in which no query attends a later key. Conventions may count L² or L²/2.
+            "full": pairs of any mask. Conventions may count L², but never L²/2.
+            "mixed": pairs of a mask that is causal in parts. Conventions that count L² for every mask count L². All
+                others count what `count` returns.
+            "beyond_causal": pairs in addition to those of a causal mask. Conventions that count a causal mask as L² or
+                L²/2 leave them out.
+            "masked_out": pairs that a kernel computes and a mask removes. Only conventions that count L² for every mask
                 count them.
+            "unregistered": work of operators that PyTorch's FlopCounterMode has no formula for. Conventions that
+                imitate FlopCounterMode leave it out.
         """
     def in_tower(self, tower: Tower) -> Mask:
-        """Returns this mask for the sequences of another tower: "text", "vision" or "audio"."""
+        """Returns this mask for the sequences of another tower (part of a multimodal model): "text", "vision" or
+        "audio"."""
     def pairs(self, length: int, past: int = 0, keys: int = 0) -> int:
-        """Returns the number of attended (query, key) pairs of one sequence: `length` new tokens after `past` cached
-        ones. keys: tokens of the encoder's output, for cross attention."""
+        """Returns the number of attended (query, key) pairs of one sequence with `length` new tokens after `past`
+        cached ones. keys: the number of tokens of the encoder's output, for cross attention."""
     @property
     def name(self) -> str:
         """The mask as text: "causal", "sliding_window(4096)", …"""
     @property
     def tower(self) -> Tower:
-        """The tower whose sequences the mask counts: "text", "vision" or "audio"."""
+        """The tower (part of a multimodal model) whose sequences the mask applies to: "text", "vision" or "audio"."""
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
 class Entry:
-    """One entry of a cost: the forward FLOPs that a component runs for each unit (token, sequence, attended pair, …).
+    """One term of a Cost: the forward FLOPs that a component runs for each unit (token, sequence, attended pair, …).
 
     component: a name of your choice, 1 to 39 characters.
     unit: "tokens", "count" (sequences), "keys" (tokens k of the encoder's output), "squares" (n² of n tokens), "cached"
@@ -219,10 +235,11 @@ class Entry:
         """The component's name: "mlp", "attention.core", …"""
     @property
     def unit(self) -> Statistic | Mask:
-        """What the FLOPs are multiplied by: the name of a statistic, or a Mask whose attended pairs are counted."""
+        """The unit that `flops_per_unit` is for: "tokens", "squares", …, or a Mask, whose units are its attended
+        pairs."""
     @property
     def kind(self) -> EntryKind:
-        """The kind of product: "linear", "scores", … It decides how the backward is counted."""
+        """The kind of product: "linear", "scores", … It decides how the FLOPs of the backward are counted."""
     @property
     def flops_per_unit(self) -> int:
         """Useful FLOPs of the forward for one unit; a multiply-add is 2."""
@@ -231,22 +248,23 @@ class Entry:
         """FLOPs of the forward for one unit as kernels run it, padding included."""
     @property
     def parameters(self) -> int:
-        """How many weights the entry stores."""
+        """The number of weights (parameters) that this entry stores."""
     @property
     def weight(self) -> str:
         """The name of the weight matrix: "q_proj". Empty if the entry has no weights."""
     @property
     def tower(self) -> Tower:
-        """The tower whose sequences `unit` counts: "text", "vision" or "audio"."""
+        """The tower (part of a multimodal model) whose sequences `unit` counts: "text", "vision" or "audio"."""
     @property
     def split(self) -> Split:
         """How tensor parallelism splits the entry's work over ranks: by "columns", "heads", …"""
     @property
     def units(self) -> int:
-        """How many columns, rows, heads or experts tensor parallelism splits. 0 means unknown."""
+        """The number of columns, rows, heads or experts that tensor parallelism splits. 0 means unknown."""
     @property
     def inner_units(self) -> int:
-        """Columns of a key-value head, key-value heads of a fused matrix, or the width of an expert."""
+        """A second size for tensor parallelism: columns of a key-value head, key-value heads of a fused matrix, or the
+        width of an expert."""
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -272,10 +290,11 @@ class WeightSetting:
     ) -> None: ...
     @property
     def weights(self) -> str:
-        """The component, or component/weight, that the setting is for. A final "*" matches any ending."""
+        """The component ("mlp"), or component/weight ("attention.qkv/q_proj"), that the setting is for. A final "*"
+        matches any ending."""
     @property
     def state(self) -> WeightState:
-        """Whether the weights train: "trainable", "frozen" or "lora"."""
+        """How the weights are treated: "trainable", "frozen" or "lora" (frozen, with a trainable adapter)."""
     @property
     def rank(self) -> int:
         """The rank of the LoRA adapter of each weight. 0 unless `state` is "lora"."""
@@ -287,7 +306,7 @@ class WeightSetting:
         """The last layer that the setting is for, itself included. None: to the last layer of the model."""
     @property
     def part(self) -> str:
-        """The kind of model part that the setting is for: "encoder", "layer", "lm_head", … "*" is any."""
+        """The kind of model part that the weights are in: "encoder", "layer", "lm_head", … "*" is any."""
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -328,26 +347,28 @@ class Plan:
         """What runs: "train" (forward and backward), "forward" or "backward"."""
     @property
     def recompute(self) -> Recompute:
-        """The part of the forward that the backward computes again: "none", "full" or "attention"."""
+        """The part of the forward that the backward runs again (activation checkpointing): "none", "full" or
+        "attention"."""
     @property
     def flash_attention(self) -> bool:
-        """True if a fused attention backward computes QKᵀ once more."""
+        """True if the backward of a fused attention kernel computes QKᵀ once more, as FlashAttention does."""
     @property
     def weights(self) -> list[WeightSetting]:
-        """The settings that say which weights train. If several match one weight, the last one decides."""
+        """A list of WeightSetting that says which weights train. If several match one weight, the last one decides."""
     @property
     def recompute_components(self) -> list[str]:
-        """Components that the backward computes again in addition to `recompute`."""
+        """Names of components that the backward runs again, in addition to `recompute`."""
     @property
     def recompute_every(self) -> int:
-        """n means that only the n-th, 2n-th, … layer recomputes; 1 is every layer."""
+        """Which layers recompute: n means the n-th, 2n-th, … layer; 1 means every layer."""
     @property
     def repeated(self) -> dict[str, int]:
-        """{name: n} means that each of n ranks runs this work in full. The work is then executed n times and useful
-        once."""
+        """How many ranks repeat the same work, by component: with {name: n}, each of n ranks runs this work in full.
+        The work is then executed n times and useful once."""
     @property
     def indexer(self) -> IndexerTraining:
-        """How indexers of sparse attention train: "frozen", "sparse_loss", "dense_loss" or "warm_up"."""
+        """How the indexers of sparse attention train: "frozen", "sparse_loss" (a loss over the chosen keys),
+        "dense_loss" (over all keys) or "warm_up" (dense attention)."""
     @property
     def logits(self) -> LogitTokens:
         """The tokens whose logits are computed: "all", "last" (of each sequence) or "measured"."""
@@ -365,7 +386,7 @@ class Cost:
     def from_entries(
         entries: Iterable[Entry | tuple[Any, ...]], *, model_type: str = "entries", notes: Sequence[str] = []
     ) -> Cost:
-        """Returns a cost of Entry objects, or of tuples (component, unit, kind, flops_per_unit[, parameters])."""
+        """Returns a Cost made of Entry objects, or of tuples (component, unit, kind, flops_per_unit[, parameters])."""
     def flops(
         self,
         *,
@@ -375,7 +396,8 @@ class Cost:
     ) -> Breakdown:
         """Returns the FLOPs of a batch by component, phase and view, as exact ints.
 
-        Describe the batch by one or more of the arguments from `lengths` to `tally`. They are added up.
+        Describe the batch by one or more of the arguments from `lengths` to `tally`. If you pass several, their FLOPs
+        are added up.
 
         Args:
             lengths: [n] tokens of each sequence. For an encoder-decoder: tokens of the decoder.
@@ -387,7 +409,7 @@ class Cost:
             encoder_lengths_padded: [n] or [1] tokens that each text of `encoder_lengths` is padded to, for a diffusion
                 model.
             cu_seqlens: [n + 1] boundaries of a packed sequence: 0, L1, L1 + L2, ...
-            cu_seqlens_padded: [n + 1] boundaries of the slots that kernels process.
+            cu_seqlens_padded: [n + 1] boundaries of the slots: the sequences with their padding.
             cu_seqlens_real: [m + 1] boundaries of the real sequences alone, if `cu_seqlens` has mock sequences
                 after them.
             num_real_seqs: the number of real sequences. All later sequences are mock sequences: padded, not useful.
@@ -408,9 +430,9 @@ class Cost:
                 model must say how pixels become a grid.
             images: number of images, if the config states one fixed image size.
             audio_frames: [n] frames of each clip that enters an audio tower.
-            routed: (useful, padded) visits of tokens to experts over all layers, as measured.
-            measured: {name: useful} or {name: (useful, padded)}: your numbers for the accumulators Mask.measured(name)
-                of the cost.
+            routed: measured number of (token, expert) pairs over all layers, as (useful, padded).
+            measured: your numbers for the statistics Mask.measured(name) of the cost: {name: useful} or {name: (useful,
+                padded)}.
             logits: the tokens whose logits are computed: "all", "last" (of each sequence), or the number of such
                 tokens: an int, several ints that are added up, or a mask of 0 and 1. The default is the plan's, else
                 "all".
@@ -541,14 +563,17 @@ class Cost:
         offload_modules: Sequence[LayerModule] = [],
         offload_layers: int = 0,
         optimizer_offload: float = 0.0,
+        gathered_bits: int = 0,
+        bucket_elements: int = 0,
+        keep_gathered: bool = False,
         plan: Plan | None = None,
     ) -> Search:
         """Searches the parallel layouts of this model on a cluster for those that fit the memory. Sorts them by
         predicted step time.
 
-        The step time is predicted from the FLOPs at `efficiency` of the peak, the exchanged bytes at their bandwidth
-        less what the trainer hides, and the bubble and imbalance of the pipeline's schedule. docs/search.md says what
-        it assumes. `str()` is the table that the program prints for `floptally search`.
+        The predicted step time has three parts: FLOPs at `efficiency` of the peak, communication that the trainer does
+        not overlap, and the bubble and imbalance of the pipeline. docs/search.md states all assumptions. `str()` is the
+        table that the program prints for `floptally search`.
 
         Args:
             lengths: [n] tokens of each sequence of a global batch; one sequence with `global_batch`.
@@ -562,22 +587,22 @@ class Cost:
             reserve_gib: GiB of that memory that other things need: workspaces, CUDA, NCCL, the allocator's waste.
             memory_tbps: bandwidth of one GPU's memory in TB/s, for the optimizer.
             gpus_per_node: consecutive ranks on one node.
-            network_gbps: GB/s that a GPU sends, in every group, by group: {"tp": …, "dp": …}, or within and between
-                nodes: {"within": …, "between": …}.
+            network_gbps: GB/s that a GPU sends: one number for all groups, one for each group {"tp": …, "dp": …}, or
+                one for each kind of link {"within": …, "between": …} (nodes).
             efficiency: the part of the peak that products reach, from 0 to 1. None: as fitted to published steps.
             trainer: whose splits, schedules and overlap: "megatron", "torchtitan" or "fsdp".
-            largest_microbatch: most sequences of a microbatch.
-            least_context: least tokens of a sequence on each context parallel rank, unless `cp` is fixed.
-            dp, cp, tp, pp, vpp, ep, etp, dp_replicate, microbatch, zero, recompute, schedule, sequence_parallel: held
-                fixed where they are not None.
+            largest_microbatch: the largest number of sequences in a microbatch.
+            least_context: the least number of tokens of a sequence on each context parallel rank, unless `cp` is fixed.
+            dp, cp, tp, pp, vpp, ep, etp, dp_replicate, microbatch, zero, recompute, schedule, sequence_parallel: values
+                to hold fixed. The search varies those that are None.
             top: how many layouts to return.
             context_exchange, layers_of_chunks, num_layers_in_first_pipeline_stage, num_layers_in_last_pipeline_stage,
             account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split,
             pipeline_model_parallel_layout, layer_split, optimizer, weight_bits, gradient_bits, activation_bits,
             cache_bits, logits_bits, cached_tokens, flash_attention, fused_elementwise, hidden_dropout,
             attention_dropout, weights_inside_experts, matrix_inputs, matrix_weights, frozen_weights,
-            recompute_modules, offload_modules, offload_layers, optimizer_offload: as in `Breakdown.fit`, for all
-                layouts.
+            recompute_modules, offload_modules, offload_layers, optimizer_offload, gathered_bits, bucket_elements,
+            keep_gathered: as in `Breakdown.fit`, for all layouts.
             plan: which weights train. The search chooses the recompute.
         """
     def total_flops(
@@ -605,7 +630,7 @@ class Cost:
         plan: Plan | None = None,
         view: ViewName = "useful",
     ) -> list[int]:
-        """Returns the FLOPs of each sequence, as `balance()` takes them. They add up to the FLOPs of the batch."""
+        """Returns the FLOPs of each sequence of a batch, for `balance()`. They add up to the FLOPs of the batch."""
     def sample_loads(
         self,
         samples: Sequence[Tally],
@@ -615,8 +640,8 @@ class Cost:
         plan: Plan | None = None,
         view: ViewName = "useful",
     ) -> list[list[int]]:
-        """Returns several loads of each sample, so that `balance()` evens out each of them. A sample is a Tally of its
-        own.
+        """Returns several loads (FLOPs of some components) of each sample, so that `balance()` evens out each load.
+        Pass one Tally for each sample.
 
         loads: (components, load) or (components, load, weight), such as ("vision.*", 0, 3): these components add to
             load 0 with weight 3. If several patterns match a component, the last one decides. A component that no
@@ -628,37 +653,40 @@ class Cost:
         """The model type that the config names, such as "llama"."""
     @property
     def notes(self) -> list[str]:
-        """What floptally assumed where the config says nothing."""
+        """Notes on what floptally assumed where the config says nothing."""
     @property
     def assumptions(self) -> list[str]:
-        """The notes on sizes that floptally assumed: defaults of the model's class, a head that the config does not
-        name, or a key that names a size but is not read."""
+        """Notes on sizes that floptally assumed. Examples: a default of the model's class, a head that the config does
+        not name, a key that names a size but is not read."""
     @property
     def parameters(self) -> int:
-        """The number of stored weights. It includes all experts, and counts a tied embedding once."""
+        """The number of weights (parameters) that the model stores. All experts count; a tied embedding counts once."""
     @property
     def components(self) -> list[str]:
-        """Names of the components, in forward order."""
+        """Names of the model's components, in forward order."""
     @property
     def masks(self) -> list[Mask]:
-        """The masks whose attended pairs this cost counts."""
+        """The masks of the model's attention layers, whose attended pairs this cost counts."""
     @property
     def entries(self) -> list[Entry]:
-        """The entries of the cost. Each has the FLOPs for one unit of a statistic."""
+        """The terms of the cost, as Entry objects: each has the FLOPs for one unit, such as a token or an attended
+        pair."""
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the cost as a file that load() reads in a millisecond. Useful after a slow from_torch()."""
+        """Writes the cost to a file, which load() reads in about a millisecond. Useful after from_torch(), which is
+        slower."""
     @staticmethod
     def load(path: str | PathLike[str]) -> Cost:
         """Reads a cost that save() wrote. Raises an Error if the file was changed, or if it is from a version of
         floptally that counts differently."""
     def keep(self, accumulator: Mask) -> Cost:
-        """Returns this cost with one more accumulator in its tallies and meters, such as Mask.measured("loss_tokens").
-        The accumulator adds no FLOPs."""
+        """Returns this cost with one more statistic to sum, such as Mask.measured("loss_tokens"). Tallies and meters of
+        the returned cost sum the statistic. The statistic adds no FLOPs."""
     @property
     def plan(self) -> Plan:
-        """The plan of all calls without `plan=`. It trains everything, or is read from the adapters of a PEFT model."""
+        """The default plan: what all calls without `plan=` count. It trains all weights, or follows the adapters of a
+        PEFT model."""
     def planned(self, plan: Plan) -> Cost:
-        """Returns this cost with another default plan, which calls without `plan=` then use."""
+        """Returns this cost with another default plan. Calls without `plan=` then use this plan."""
     def on_rank(
         self,
         layout: ParallelLayout,
@@ -676,18 +704,19 @@ class Cost:
         few_kv_heads: FewKvHeads = "replicated",
         make_vocab_size_divisible_by: SupportsIndex = 1,
     ) -> Cost:
-        """Returns the part of the model that the layout's rank runs.
+        """Returns the cost of the part of the model that one rank of a parallel layout runs.
 
-        Count it over the tally of the rank's own tokens, like any cost. Useful FLOPs are the rank's share, and add
-        up to the model's over all ranks. Executed FLOPs are what the rank computes.
+        Use it like any cost, with a tally of the rank's own tokens. Its useful FLOPs are the rank's share; over all
+        ranks they add up to those of the model. Its executed FLOPs are all that the rank computes.
 
-        layers_of_chunks: layers of each of pp x vpp chunks. By default the chunks share layers as the next six arguments
-            say: five options of Megatron-Core, and `layer_split` of `Breakdown.fit`.
+        layers_of_chunks: layers of each of pp x vpp chunks. By default the next six arguments split the layers: five
+            options of Megatron-Core, and `layer_split` as in `Breakdown.fit`.
         vision_stage, audio_stage: the pipeline rank that runs the vision tower, the audio tower.
         few_kv_heads: how key-value heads are sharded if tp is larger than their number: "replicated" or "gathered".
         """
     def with_muon(self, *, plan: Plan | None = None, iterations: int = 5, others: Sequence[str] = []) -> Cost:
-        """Returns this model with the matrix products of the Muon optimizer, for the weights that `plan` trains.
+        """Returns the cost of this model with the matrix products of the Muon optimizer added, for the weights that
+        `plan` trains.
 
         The products are the component optimizer.muon. Pass the number of optimizer steps to each count:
         measured={"optimizer_steps": n}. others: weights that another optimizer updates, by names as in WeightSetting
@@ -701,7 +730,7 @@ class _Adds:  # of Tally and Meter
     def add_lengths(self, lengths: Integers) -> None:
         """Adds sequences by their lengths in tokens: [n] integers."""
     def add_padded(self, lengths: Integers, row_length: int) -> None:
-        """Adds a BSHD batch: each row is padded to row_length tokens."""
+        """Adds a BSHD batch by its lengths [batch] in tokens. Each row is padded to row_length tokens."""
     def add_cu_seqlens(
         self,
         cu_seqlens: Integers,
@@ -709,18 +738,19 @@ class _Adds:  # of Tally and Meter
         num_real_seqs: SupportsIndex | None = None,
         cu_seqlens_real: Integers | None = None,
     ) -> None:
-        """Adds a packed sequence by its boundaries [n + 1], and the boundaries of the slots that kernels process.
-        Sequences after num_real_seqs, or after the last of cu_seqlens_real, are mock sequences."""
+        """Adds packed sequences (THD) by their boundaries [n + 1] in tokens, and optionally the boundaries of the
+        sequences with their padding. Sequences after num_real_seqs, or after the last of cu_seqlens_real, are mock
+        sequences: they count as padding."""
     def add_packed(self, cu_seqlens_real: Integers, cu_seqlens: Integers) -> None:
-        """Adds a packed sequence by the boundaries of its real sequences and those of all its slots. There may be more
-        slots than real sequences."""
+        """Adds packed sequences by two arrays of boundaries in tokens: those of the real sequences, and those of all
+        sequences that kernels process. The second array may have more sequences."""
     def add_attention_mask(self, attention_mask: Flags) -> None:
-        """Adds a BSHD batch by its mask [batch, tokens] of 0 and 1. Ones are useful tokens."""
+        """Adds a BSHD batch by its attention mask [batch, tokens]: 1 is a real token, 0 is padding."""
     def add_encoder_decoder(self, lengths: Integers, encoder_lengths: Integers) -> None:
-        """Adds sequences of an encoder-decoder: [n] tokens of the decoder and [n] tokens of the encoder."""
+        """Adds n samples of an encoder-decoder model: [n] tokens of the decoder and [n] tokens of the encoder."""
     def add_new_tokens(self, new_tokens: NewTokens | Integers, past: Integers | None = None) -> None:
-        """Adds n new tokens after `past` cached ones for each sequence: a list of (n, past), or a list of n and a list
-        of past."""
+        """Adds sequences with cached tokens, as in decoding or chunked prefill: n new tokens after `past` cached ones
+        for each sequence. Pass a list of (n, past), or a list of n and a list of past."""
     def add_hstu(
         self,
         lengths: Integers,
@@ -728,15 +758,16 @@ class _Adds:  # of Tally and Meter
         targets: Integers | None = None,
         target_group: SupportsIndex = 1,
     ) -> None:
-        """Adds sequences of an HSTU model by their total lengths, the contextual tokens and the targets. A target
-        attends no target outside of its group of target_group targets."""
+        """Adds sequences of an HSTU model by three arrays: total lengths, contextual tokens and targets. A target
+        attends only the targets of its own group of `target_group` targets."""
     def add_grid_thw(self, grid_thw: Grids) -> None:
-        """Adds images and clips [n, 3]: frames, rows and columns of patches before merging."""
+        """Adds images and clips by an array [n, 3]: frames, rows and columns of patches, before patches are merged."""
     def add_audio_frames(self, audio_frames: Integers) -> None:
-        """Adds audio clips: [n] frames of each that enter the audio tower."""
+        """Adds n audio clips by their lengths: the number of frames that enter the audio tower."""
 
 class Tally(_Adds):
-    """Exact integer sums over the sequences of a batch. A cost needs nothing else of the batch to count its FLOPs.
+    """Exact integer sums over the sequences of a batch, such as the number of tokens and of attended pairs. A Cost
+    computes the FLOPs of the batch from these sums alone.
 
     Tally(cost) keeps the sums that the cost needs under a convention and a plan. Tally([masks]) keeps the attended
     pairs of these masks. Tally(other) is empty and keeps the same sums as `other`. Tallies that keep the same sums can
@@ -752,48 +783,51 @@ class Tally(_Adds):
         plan: Plan | None = None,
     ) -> None: ...
     def add_sequences(self, sequences: HstuSequences) -> None:
-        """Adds sequences of an HSTU model: a list of (contextual, history, targets[, group])."""
+        """Adds sequences of an HSTU model: a list of (contextual, history, targets) or (contextual, history, targets,
+        group), in tokens."""
     def add_requests(self, requests: Requests, prefill_chunk: int | None = None) -> None:
-        """Adds all passes of requests, prefill and decoding: tokens (prompt, generated) or (prompt, generated, cached)
-        of each request."""
+        """Adds all forward passes of inference requests: prefill and decoding. Each request is (prompt, generated) or
+        (prompt, generated, cached), in tokens."""
     def add_speculative(
         self, prompt: int, steps: Sequence[tuple[int, int]], *, model: Literal["target", "draft"] = "target"
     ) -> None:
-        """Adds the speculative decoding steps of a request after its prompt. steps: (drafted, accepted) tokens of each
-        step.
+        """Adds the speculative decoding steps of one request whose prompt has `prompt` tokens. steps: (drafted,
+        accepted) tokens of each step.
 
-        model: which model's work is added, that of the target or of the draft. Accepted tokens are useful; the padded
-        count has all tokens that run. A step generates one token more than it accepts. Add the prompt by
-        add_requests([(prompt, 1)]).
+        model: "target" or "draft": the model whose work is added. Accepted tokens count as useful, all tokens that run
+            as padded. A step generates one token more than it accepts. The prompt is not included: add it by
+            add_requests([(prompt, 1)]).
         """
     def add_tree(self, parents: Sequence[int], lengths: Integers) -> None:
-        """Adds a tree of token runs that share prefixes, such as rollouts of one prompt. Each shared prefix counts
-        once.
+        """Adds sequences that share prefixes, such as rollouts of one prompt, as a tree of token runs. Each shared
+        prefix counts once.
 
         Node i has lengths[i] tokens after those of its ancestors. parents[i] is the index of an earlier node, or -1
         for a root.
         """
     def add_grids_with_text(self, grid_thw: Grids, encoder_lengths: Integers) -> None:
-        """Adds samples of a diffusion model: grids of latents [n, 3], and the number of text tokens [n] of each
-        sample."""
+        """Adds n samples of a diffusion model: their grids of latents [n, 3] (frames, rows, columns), and the number of
+        text tokens [n] of each."""
     def add_routed(self, useful: int, padded: int) -> None:
-        """Adds measured visits of tokens to experts, summed over all layers."""
+        """Adds the measured number of (token, expert) pairs, summed over all layers: those of real tokens, and those of
+        all tokens."""
     def add_measured(self, name: str, useful: int, padded: int | None = None) -> None:
-        """Adds a measured number to the accumulator Mask.measured(name). The tally must have been built with this
-        accumulator."""
+        """Adds a measured number to the statistic Mask.measured(name). The tally must have been made with this
+        statistic."""
     def get(self, statistic: Statistic, view: CountedView = "useful", tower: Tower = "text") -> int:
-        """Returns one sum: "count" (sequences), "tokens", "keys" (tokens k of the encoder's output), "squares" (n²),
-        "cached" (n · cached tokens), "crossed" (n · k) or "routed" (visits of tokens to experts)."""
+        """Returns one sum over the sequences: "count" (sequences), "tokens", "keys" (tokens k of the encoder's output),
+        "squares" (n²), "cached" (n · cached tokens), "crossed" (n · k) or "routed" ((token, expert) pairs)."""
     def pairs(self, mask: Mask, view: CountedView = "useful") -> int:
-        """Returns the attended pairs of one of the tally's masks."""
+        """Returns the number of attended (query, key) pairs under one of the tally's masks."""
     @property
     def masks(self) -> list[Mask]:
-        """The masks whose attended pairs the tally keeps."""
+        """The masks whose attended pairs the tally sums."""
     @property
     def tokens(self) -> int:
         """The number of real text tokens."""
     def accumulators(self) -> npt.NDArray[np.int64]:
-        """Returns all accumulators as a new int64 array, which you may sum over ranks by an all-reduce."""
+        """Returns all sums of this tally as a new int64 array. You may all-reduce the array over ranks.
+        `from_accumulators` makes a tally of it."""
     @staticmethod
     def from_accumulators(
         cost_or_masks: Cost | Tally | Sequence[Mask] | None,
@@ -802,7 +836,8 @@ class Tally(_Adds):
         convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
     ) -> Tally:
-        """Returns a tally with these accumulators, for example the sum of accumulators() over ranks."""
+        """Returns a tally made of an array of sums, such as an all-reduced `accumulators()`. The first argument says
+        what the sums count, as in the constructor."""
     def copy(self) -> Tally:
         """Returns an independent tally with the same sums."""
     def __iadd__(self, other: Tally) -> Tally: ...
@@ -813,29 +848,32 @@ class Breakdown:
     """FLOPs of a batch by component, phase (forward, backward, …) and view, as exact ints.
 
     useful: FLOPs of real tokens. MFU is computed from these.
-    padded: FLOPs of every slot that kernels process, padding included.
-    executed: padded FLOPs, plus recomputation, plus what a fused attention backward computes again.
-    `str()` is a table; a notebook shows it too.
+    padded: FLOPs of all tokens that kernels process, padding included.
+    executed: padded FLOPs, plus recomputation, plus the QKᵀ that a fused attention backward computes again. `str()` is
+    a table; a notebook shows it too.
     """
 
     @property
     def total(self) -> int:
-        """Useful FLOPs of all phases."""
+        """Useful FLOPs (of real tokens) of all phases, an exact int."""
     @property
     def padded_total(self) -> int:
-        """Padded FLOPs of all phases: every slot that kernels process."""
+        """Padded FLOPs of all phases, an exact int: those of all tokens that kernels process, padding included."""
     @property
     def executed_total(self) -> int:
-        """Executed FLOPs of all phases: padded FLOPs, recomputation and what a fused backward computes again."""
+        """Executed FLOPs of all phases, an exact int: padded FLOPs, recomputation, and the QKᵀ that a fused attention
+        backward computes again."""
     @property
     def useful(self) -> View:
-        """A View of the FLOPs of real tokens. MFU is computed from these."""
+        """FLOPs of real tokens, as a View: in total, by phase and by component. MFU is computed from these."""
     @property
     def padded(self) -> View:
-        """A View of the FLOPs of every slot that kernels process."""
+        """FLOPs of all tokens that kernels process, padding included, as a View: in total, by phase and by
+        component."""
     @property
     def executed(self) -> View:
-        """A View of padded FLOPs, recomputation and what a fused backward computes again."""
+        """FLOPs that run, as a View: padded FLOPs, recomputation, and the QKᵀ that a fused attention backward computes
+        again."""
     @property
     def model_type(self) -> str:
         """The model type that the config names, such as "llama"."""
@@ -844,47 +882,50 @@ class Breakdown:
         """The name of the convention that the FLOPs are counted by."""
     @property
     def plan(self) -> Plan:
-        """The plan that was counted: what ran and which weights trained."""
+        """The plan that the FLOPs are counted by: what ran and which weights trained."""
     @property
     def tally(self) -> Tally:
-        """The exact sums over the batch that the FLOPs were computed from."""
+        """The Tally of the batch: the exact sums that the FLOPs were computed from."""
     @property
     def notes(self) -> list[str]:
-        """What floptally assumed where the config says nothing, and warnings about upper bounds, peaks and rates."""
+        """Notes on this count: what floptally assumed where the config says nothing, and warnings about upper bounds,
+        peaks and rates."""
     @property
     def is_upper_bound(self) -> bool:
-        """True if the FLOPs are an upper bound: the plan trains only parts of the model, and the model's entries do
-        not say what their inputs are."""
+        """True if the FLOPs are an upper bound. This happens if the plan trains only parts of the model and the cost
+        does not say which tensors its products read."""
     @property
     def padding(self) -> dict[str, int] | None:
-        """Padded FLOPs by cause, as exact ints: useful, in_slots (unused tokens in the slots of real sequences), mock
-        (sequences without a real token) and vocabulary. None if nothing is padded, or if the batch came from a Tally or
-        a Meter."""
+        """Padded FLOPs by cause, as a dict of exact ints: useful, in_slots (padding of real sequences), mock (sequences
+        without a real token) and vocabulary (padding of the lm_head). None if nothing is padded, or if the batch came
+        from a Tally or a Meter."""
     @property
     def statistics(self) -> dict[str, Any]:
-        """{name: number} of all sums over the batch: sequences, tokens, squares and attended pairs, useful and
-        padded."""
+        """All sums over the batch, as {name: number}: sequences, tokens, squares of lengths and attended pairs, useful
+        and padded."""
     @property
     def mfu(self) -> float:
-        """Useful FLOPs over the peak; 0.412 is 41.2 %. Call measure() first."""
+        """MFU as a fraction: useful FLOPs over the peak; 0.412 is 41.2 %. Call measure() first."""
     @property
     def padded_mfu(self) -> float:
-        """FLOPs of every slot that kernels process, over the peak."""
+        """MFU with padding counted as work: padded FLOPs over the peak. Call measure() first."""
     @property
     def hfu(self) -> float:
-        """Executed FLOPs over the peak."""
+        """Hardware FLOPs utilization (HFU): executed FLOPs, recomputation included, over the peak. Call measure()
+        first."""
     @property
     def tflops_per_gpu(self) -> float:
-        """Useful TFLOP/s of one GPU."""
+        """Useful TFLOP/s of one GPU. Call measure() first."""
     @property
     def tokens_per_second(self) -> float:
-        """Real tokens per second of all GPUs together."""
+        """Real tokens per second of all GPUs together. Call measure() first."""
     @property
     def mixed_mfu(self) -> float:
-        """MFU in mixed precision: each component's useful FLOPs over the peak of its own precision."""
+        """MFU in mixed precision: each component's useful FLOPs are taken over the peak of the component's own
+        precision."""
     @property
     def mixed_peak_tflops(self) -> float:
-        """The single peak, in TFLOP/s, over which the MFU would equal mixed_mfu."""
+        """The peak in TFLOP/s at which a plain MFU would equal mixed_mfu."""
     def measure(
         self,
         seconds: float,
@@ -903,7 +944,7 @@ class Breakdown:
         peak_tflops: dense peak of one GPU. Overrides `accelerator`.
         precision: the precision of the peak.
         precisions: components and layers in other precisions, for mixed_mfu: "mlp=fp8,@1-30=fp8" (layers 1 to 30).
-        peak_kind: what kind of peak peak_tflops is: "datasheet", "boost" or "measured".
+        peak_kind: the kind of `peak_tflops`: "datasheet", "boost" or "measured".
         clock_mhz: GPU clock in MHz. The peak is then computed at this clock instead of taken from the datasheet.
         """
     def waterfall(
@@ -953,8 +994,8 @@ class Breakdown:
     ) -> Waterfall:
         """Explains where the time of the step went: from the peak down to the MFU, one line for each cause.
 
-        Times that you do not pass are not guessed: the last line names them. Arguments of an earlier `measure()`
-        are kept.
+        Times that you do not pass are not guessed: the last line names the missing ones. Arguments of an earlier
+        `measure()` stay in force.
 
         Args:
             seconds: duration of the step. `component_times` and `trace` may have it themselves.
@@ -964,11 +1005,11 @@ class Breakdown:
             precision: the precision of the peak; "bf16" by default.
             precisions: components and layers in other precisions: "mlp=fp8,@1-30=fp8" (layers 1 to 30).
             clock_mhz: GPU clock in MHz. The peak is then computed at this clock instead of taken from the datasheet.
-            apart: {name: seconds} of the step's time that is not model work. "exposed communication", "data wait",
-                "optimizer", "elementwise" and "launches" have lines of their own. "transfer" is communication without
-                waiting for other ranks; it separates waiting from "exposed communication".
-            rank_work: the work of each rank in any unit, [ranks] ints. Or a dict of "largest", "sum" and "ranks" (their
-                number), as a MAX and a SUM all-reduce give them. With `pp`, the work of each replica instead.
+            apart: parts of the step's time that are not model work, as {name: seconds}. "exposed communication", "data
+                wait", "optimizer", "elementwise" and "launches" have lines of their own. "transfer" is communication
+                without waiting for other ranks; it separates waiting from "exposed communication".
+            rank_work: the work of each rank in any unit, [ranks] ints. Or a dict with "largest" (a MAX all-reduce),
+                "sum" (a SUM all-reduce) and "ranks" (their number). With `pp`, the work of each replica instead.
             idle_gpus: how many of `gpus` run none of the work.
             masked_tiles: a MaskedTiles of the same batch, or the FLOPs that kernels ran on masked pairs as an int.
             pp: pipeline ranks that share the model's layers.
@@ -985,7 +1026,8 @@ class Breakdown:
             account_for_embedding_in_pipeline_split: True if the embedding takes the place of a layer.
             account_for_loss_in_pipeline_split: True if the lm_head takes the place of a layer.
             pipeline_model_parallel_layout: Megatron-LM's layout text, such as "Et*3|(tt|)*29,m|L".
-            layer_split: "automatic" (by default), "even" or "torchtitan", for layers that nothing else places.
+            layer_split: how to split layers that no other option places: "automatic" (by default), "even" or
+                "torchtitan".
             tp: tensor parallel ranks of each stage. Work that they cannot split runs in full on each of them.
             sequence_parallel: True if each tensor parallel rank runs replicated weights on its share of the tokens
                 only.
@@ -994,9 +1036,9 @@ class Breakdown:
             etp: tensor parallel ranks of each expert; tp by default.
             layout: pp, replicas, tp, ep and etp as text instead, as in `ParallelLayout`.
             gpus_per_node: consecutive ranks on one node, for bandwidths within and between nodes.
-            network_gbps: 10^9 bytes per second that a rank sends, in every group, by group: {"tp": …, "dp": …}, or by
-                link: {"within": …, "between": …}.
-                Unmeasured communication is estimated from its bytes, as if nothing overlapped it.
+            network_gbps: bandwidth at which a rank sends, in 10^9 bytes/s: one number for all groups, one for each
+                group {"tp": …, "dp": …}, or one for each kind of link {"within": …, "between": …} (nodes). Unmeasured
+                communication is estimated from its bytes, as if nothing overlapped it.
             memory_tbps: memory bandwidth of one GPU in TB/s, for memory-bound work. Overrides `accelerator`.
             batches: microbatches of all replicas together. Each microbatch reads the weights once. By default those of
                 the pipelines, else 1.
@@ -1058,6 +1100,9 @@ class Breakdown:
         offload_modules: Sequence[LayerModule] = [],
         offload_layers: int = 0,
         optimizer_offload: float = 0.0,
+        gathered_bits: int = 0,
+        bucket_elements: int = 0,
+        keep_gathered: bool = False,
         network_gbps: float | Mapping[str, float] | None = None,
         memory_gib: float | None = None,
         reserve_gib: float = 0.0,
@@ -1094,7 +1139,7 @@ class Breakdown:
             cached_tokens: tokens whose keys and values a rank keeps in a cache.
             flash_attention: False if the attention probabilities of all pairs are kept for the backward.
             fused_elementwise: False if norms and gates keep their intermediate results for the backward.
-            hidden_dropout, attention_dropout: True if the dropout masks of hidden states, of attention, are kept for
+            hidden_dropout, attention_dropout: True if the dropout masks (of hidden states, of attention) are kept for
                 the backward.
             weights_inside_experts: True if the router's weights multiply inside the experts' activation (Megatron-Core),
                 so that results of experts are not kept.
@@ -1104,11 +1149,17 @@ class Breakdown:
             recompute_modules: modules of a layer whose activations the backward computes again, as Megatron-Core names
                 them.
             offload_modules: modules of a layer whose activations lie on the host until the backward.
-            offload_layers: layers whose activations lie on the host until the backward; for pp 1.
+            offload_layers: number of layers whose activations lie on the host until the backward. Needs pp=1.
             optimizer_offload: the part of the optimizer state that lies on the host, from 0 to 1.
-            network_gbps: 10^9 bytes per second that a rank sends, in every group, by group: {"tp": …, "dp": …}, or by
-                link: {"within": …, "between": …}.
-                Groups with a bandwidth get a time.
+            gathered_bits: bits of a weight that ranks gather under `zero="weights"`, such as 16 of FSDP2's
+                `param_dtype`; 0 for `weight_bits`.
+            bucket_elements: most gradients that buckets copy to sum them over ranks. DDP without
+                `gradient_as_bucket_view` copies all: pass 2**50. 0 if the gradients lie in the buckets.
+            keep_gathered: under `zero="weights"` ranks keep all gathered weights and whole gradients during a step, as
+                FSDP2 does with `reshard_after_forward=False`.
+            network_gbps: bandwidth at which a rank sends, in 10^9 bytes/s: one number for all groups, one for each
+                group {"tp": …, "dp": …}, or one for each kind of link {"within": …, "between": …} (nodes). Groups with
+                a bandwidth get a time.
             memory_gib: memory of one GPU in GiB. The table says whether the rank fits.
             reserve_gib: GiB of `memory_gib` that other things need: workspaces, CUDA, NCCL, the allocator's waste.
         """
@@ -1125,8 +1176,8 @@ class Breakdown:
         """Returns the bytes that this work moves between GPU memory and compute units, by component, phase and kind,
         as exact ints.
 
-        A breakdown from a Tally or a Meter does not know how many tokens were cached. If its plan trains, none are
-        assumed. If its plan does not train, this is an Error.
+        A breakdown from a Tally or a Meter does not know how many tokens were cached. If the plan trains, no cached
+        tokens are assumed; else this call raises an Error.
 
         Args:
             weight_bits: bits of a weight as kernels read it, 1 to 64.
@@ -1139,19 +1190,19 @@ class Breakdown:
         """
     def __add__(self, other: Breakdown) -> Breakdown: ...
     def named(self, name: str) -> StepWork:
-        """Returns this work under a name, so that you can add the work of another model or plan: a.named("rollout") +
-        b.named("update")."""
+        """Returns a StepWork: this breakdown under a name. Use it to add up the work of several models or plans:
+        a.named("rollout") + b.named("update")."""
     @property
     def _measured_by(self) -> dict[str, Any] | None: ...
     def to_dict(self, *, unit: WorkUnit = "flops") -> dict[str, Any]:
         """Returns the breakdown as a dict, with the content of the JSON that the program prints. Counts are decimal
         strings.
 
-        unit: "macs" counts multiply-accumulates, of two FLOPs each, under the key "macs".
+        unit: "macs" gives multiply-accumulates (two FLOPs each), under the key "macs".
         """
     def to_table(self, *, unit: WorkUnit = "flops") -> str:
-        """Returns the table that the program prints, as `str()` does. With unit="macs" it counts
-        multiply-accumulates."""
+        """Returns the breakdown as a table of text, the same as `str()`. unit="macs" shows multiply-accumulates (two
+        FLOPs each) instead of FLOPs."""
     def _repr_html_(self) -> str: ...
 
 class MaskedTiles:
@@ -1164,33 +1215,34 @@ class MaskedTiles:
 
     def __init__(self, cost: Cost, tile: tuple[int, int] = (128, 128)) -> None: ...
     def add(self, **batch: Unpack[_Packs]) -> None:
-        """Adds a batch.
+        """Adds a batch whose masked pairs are counted.
 
         Args:
             lengths, …, tally: as in `Cost.flops`.
         """
     def executed(self, plan: Plan | None = None) -> int:
-        """Returns the FLOPs that attention kernels run on masked pairs, as an exact int. plan: what runs; by default a
-        training step."""
+        """Returns the FLOPs that attention kernels run on masked (query, key) pairs of all batches added, as an exact
+        int. plan: what runs; by default a training step."""
     def __copy__(self) -> MaskedTiles: ...
     @property
     def tile(self) -> tuple[int, int]:
         """(queries, keys) of the tile that a kernel computes at once, in tokens."""
     @property
     def tally(self) -> Tally:
-        """A Tally with the sums over all batches that were added."""
+        """A Tally of all batches that were added: the exact sums over their sequences."""
 
 class ContextShards:
-    """A batch sharded over the ranks of context parallelism, for `Breakdown.waterfall(cp=…)`.
+    """A batch that is split over context-parallel ranks, for `Breakdown.waterfall(cp=…)`.
 
-    Add the same batch that you count, with the keywords of `Meter.add`. Each call of add() is one pack.
+    Add the same batch that you count, with the keywords of `Meter.add`. Each call of add() adds one pack, whose tokens
+    are split over the ranks.
     """
 
     def __init__(self, cost: Cost, cp: int, split: ContextSplit = "zigzag") -> None:
-        """split: how the sequences are split over the ranks: "zigzag" within each slot, "zigzag_pack" over the whole
-        pack, or "contiguous"."""
+        """Makes an empty batch that `cp` context-parallel ranks share. split: how tokens are split over ranks: "zigzag"
+        (inside each padded sequence), "zigzag_pack" (over the whole pack), or "contiguous"."""
     def add(self, **batch: Unpack[_Packs]) -> None:
-        """Adds a batch.
+        """Adds one pack: a batch whose tokens are split over the ranks together.
 
         Args:
             lengths, …, tally: as in `Cost.flops`.
@@ -1201,14 +1253,14 @@ class ContextShards:
         """The number of context-parallel ranks that share the batch."""
     @property
     def split(self) -> ContextSplit:
-        """How sequences are split over the ranks: "zigzag" within each slot, "zigzag_pack" over the whole pack, or
-        "contiguous"."""
+        """How tokens are split over ranks: "zigzag" (inside each padded sequence), "zigzag_pack" (over the whole pack),
+        or "contiguous"."""
     @property
     def tallies(self) -> list[Tally]:
-        """A Tally of each rank's tokens. The tallies add up to that of the whole batch."""
+        """One Tally for each rank, of the rank's tokens. They add up to the Tally of the whole batch."""
 
 class Totals:
-    """Steps, seconds, FLOPs and rates of a step, an interval or a run. A `Meter` makes it.
+    """Steps, seconds, FLOPs and rates (MFU, tokens/s, …) of a step, an interval or a run. A `Meter` makes it.
 
     Counts and FLOPs are exact ints. Each ratio is one sum divided by another, never a mean of ratios. Reading a rate
     before a step has ended is an Error.
@@ -1219,31 +1271,33 @@ class Totals:
         """The number of steps that ended."""
     @property
     def seconds(self) -> float:
-        """Seconds of all steps that ended, by the clock or as passed to end_step()."""
+        """Duration of all steps that ended, in seconds. The clock measured it, or you passed it to end_step()."""
     @property
     def gpu_seconds(self) -> float:
         """Seconds of all steps that ended, times the number of GPUs."""
     @property
     def useful(self) -> int:
-        """FLOPs of real tokens, an exact int."""
+        """Useful FLOPs: those of real tokens, without padding. An exact int."""
     @property
     def padded(self) -> int:
-        """FLOPs of every slot that kernels processed, an exact int."""
+        """Padded FLOPs: those of all tokens that kernels processed, padding included. An exact int."""
     @property
     def executed(self) -> int:
-        """Padded FLOPs, recomputation and what a fused backward computes again, an exact int."""
+        """Executed FLOPs: padded FLOPs, plus recomputation, plus the QKᵀ that a fused attention backward computes
+        again. An exact int."""
     @property
     def tally(self) -> Tally:
-        """The exact sums over all sequences of the steps that ended."""
+        """A Tally of all steps that ended: the exact sums over their sequences."""
     @property
     def min_step_seconds(self) -> float:
-        """Seconds of the shortest step, exact."""
+        """Duration of the shortest step in seconds."""
     @property
     def max_step_seconds(self) -> float:
-        """Seconds of the longest step, exact."""
+        """Duration of the longest step in seconds."""
     @property
     def tokens(self) -> int:
-        """The number of real tokens. For a model without text: of patches or frames."""
+        """The number of real tokens, without padding. For a model without text: the number of patches or audio
+        frames."""
     @property
     def padded_tokens(self) -> int:
         """The number of tokens that kernels processed, padding included."""
@@ -1252,25 +1306,25 @@ class Totals:
         """The number of sequences with at least one real token."""
     @property
     def mfu(self) -> float:
-        """Useful FLOPs over the peak; 0.412 is 41.2 %."""
+        """MFU as a fraction: useful FLOPs over the peak; 0.412 is 41.2 %."""
     @property
     def padded_mfu(self) -> float:
-        """FLOPs of every slot that kernels processed, over the peak."""
+        """MFU with padding counted as work: padded FLOPs over the peak; 0.412 is 41.2 %."""
     @property
     def hfu(self) -> float:
-        """Executed FLOPs over the peak."""
+        """Hardware FLOPs utilization (HFU): executed FLOPs, recomputation included, over the peak; 0.412 is 41.2 %."""
     @property
     def tflops(self) -> float:
-        """Useful TFLOP/s of all GPUs together."""
+        """Useful TFLOP/s (of real tokens) of all GPUs together."""
     @property
     def tflops_per_gpu(self) -> float:
-        """Useful TFLOP/s of one GPU."""
+        """Useful TFLOP/s (of real tokens) of one GPU."""
     @property
     def padded_tflops_per_gpu(self) -> float:
-        """Padded TFLOP/s of one GPU."""
+        """Padded TFLOP/s of one GPU: padding counts as work."""
     @property
     def executed_tflops_per_gpu(self) -> float:
-        """Executed TFLOP/s of one GPU."""
+        """Executed TFLOP/s of one GPU: padding and recomputation count as work."""
     @property
     def tokens_per_second(self) -> float:
         """Real tokens per second of all GPUs together."""
@@ -1282,15 +1336,16 @@ class Totals:
         """Sequences with at least one real token, per second."""
     @property
     def useful_fraction(self) -> float:
-        """Real tokens over the tokens that kernels processed, padding included."""
+        """The share of real tokens among all tokens that kernels processed, padding included."""
     @property
     def useful_flops_fraction(self) -> float:
-        """Useful over padded FLOPs."""
+        """The share of useful FLOPs (of real tokens) in padded FLOPs (padding included)."""
     @property
     def step_seconds(self) -> float:
-        """Mean seconds of a step."""
+        """Mean duration of a step in seconds."""
     def percentile(self, percent: float) -> float:
-        """Returns the step time in seconds that `percent` per cent of the steps did not exceed, within 0.79 %."""
+        """Returns the step time in seconds that `percent` per cent of the steps did not exceed. The relative error is
+        at most 0.79 %."""
 
 class DeviceTally:
     """The base class of floptally.DeviceTally, which counts batches on a GPU. Use floptally.DeviceTally instead."""
@@ -1317,8 +1372,8 @@ class DeviceTally:
         attention_mask: DeviceArray | None = None,
         stream: object = None,
     ) -> None:
-        """Adds arrays that are on the device, in one kernel launch, without waiting: cu_seqlens, lengths or an
-        attention mask."""
+        """Adds a batch by arrays on the GPU: cu_seqlens, lengths or an attention mask. Launches one kernel and does not
+        wait for it."""
     def add_cu_seqlens(
         self,
         cu_seqlens: DeviceArray,
@@ -1328,20 +1383,23 @@ class DeviceTally:
         *,
         stream: object = None,
     ) -> None:
-        """Adds a packed sequence by its boundaries on the device, as `Tally.add_cu_seqlens` does."""
+        """Adds packed sequences (THD) by their boundaries [n + 1] in tokens, an array on the GPU, as
+        `Tally.add_cu_seqlens` does."""
     def add_packed(self, cu_seqlens_real: DeviceArray, cu_seqlens: DeviceArray, *, stream: object = None) -> None:
-        """Adds a packed sequence by the boundaries of its real sequences and those of all its slots. There may be more
-        slots than real sequences."""
+        """Adds packed sequences by two arrays of boundaries on the GPU: those of the real sequences, and those of all
+        sequences that kernels process. The second array may have more sequences."""
     def add_lengths(self, lengths: DeviceArray, *, stream: object = None) -> None:
-        """Adds sequences by their lengths in tokens."""
+        """Adds sequences by their lengths in tokens, an array [n] on the GPU."""
     def add_padded(self, lengths: DeviceArray, row_length: SupportsIndex, *, stream: object = None) -> None:
-        """Adds a BSHD batch: each row is padded to row_length tokens."""
+        """Adds a BSHD batch by its lengths, an array [batch] on the GPU. Each row is padded to row_length tokens."""
     def add_attention_mask(self, attention_mask: DeviceArray, *, stream: object = None) -> None:
-        """Adds a BSHD batch by its mask [batch, tokens] of 0 and 1. Ones are useful tokens."""
+        """Adds a BSHD batch by its attention mask [batch, tokens] on the GPU: 1 is a real token, 0 is padding."""
     def add_encoder_decoder(self, lengths: DeviceArray, encoder_lengths: DeviceArray, *, stream: object = None) -> None:
-        """Adds sequences of an encoder-decoder: [n] tokens of the decoder and [n] tokens of the encoder."""
+        """Adds n samples of an encoder-decoder model by two arrays on the GPU: [n] tokens of the decoder and [n] tokens
+        of the encoder."""
     def add_new_tokens(self, new_tokens: DeviceArray, past: DeviceArray, *, stream: object = None) -> None:
-        """Adds new tokens after cached ones: [n] new tokens and [n] cached tokens of each sequence."""
+        """Adds sequences with cached tokens, as in decoding: two arrays on the GPU with the [n] new tokens and the [n]
+        cached tokens of each sequence."""
     def add_hstu(
         self,
         lengths: DeviceArray,
@@ -1351,21 +1409,23 @@ class DeviceTally:
         *,
         stream: object = None,
     ) -> None:
-        """Adds sequences of an HSTU model by their total lengths, the contextual tokens and the targets. A target
-        attends no target outside of its group of target_group targets."""
+        """Adds sequences of an HSTU model by three arrays on the GPU: total lengths, contextual tokens and targets. A
+        target attends only the targets of its own group of `target_group` targets."""
     def add_grid_thw(self, grid_thw: DeviceArray, *, stream: object = None) -> None:
-        """Adds images and clips [n, 3]: frames, rows and columns of patches before merging."""
+        """Adds images and clips by an array [n, 3] on the GPU: frames, rows and columns of patches, before patches are
+        merged."""
     def add_audio_frames(self, audio_frames: DeviceArray, *, stream: object = None) -> None:
-        """Adds audio clips: [n] frames of each that enter the audio tower."""
+        """Adds n audio clips by an array on the GPU: the number of frames of each that enter the audio tower."""
     def snapshot(self, *, reset: bool = False, stream: object = None) -> None:
-        """Queues a copy of the sums so far, for poll(). With reset=True the sums then start from zero. Takes one kernel
-        launch."""
+        """Starts a copy of the sums so far to the host. poll() returns the copy once it has arrived. With reset=True
+        the sums then start from zero. Takes one kernel launch."""
     def reset(self, *, stream: object = None) -> None:
         """Sets the sums to zero. Clears the error that the next poll() or read() would have raised."""
     def poll(self) -> Tally | None:
-        """Returns the next snapshot that has arrived, in order, or None. Never waits or synchronizes."""
+        """Returns the oldest snapshot that has arrived on the host and was not returned yet, as a Tally. None if there
+        is none. Never waits for the GPU."""
     def read(self, *, stream: object = None) -> Tally:
-        """Returns the sums so far. Waits for all work that is queued on the stream."""
+        """Returns the sums so far as a Tally. Waits for all work that is queued on the stream."""
     @property
     def device(self) -> int:
         """The index of the CUDA device."""
@@ -1385,20 +1445,20 @@ class Meter(_Adds):
         number of its ranks.
     counted: "all_gpus" states that what you add is already the work of all GPUs: one process counts for them, or
         the batch was reduced before.
-    accelerator: a name as the driver calls it, or an Accelerator. A name that is not in the table is one warning; the
-        meter then has FLOPs, times and rates, and no MFU.
+    accelerator: a name as the driver calls it, or an Accelerator. An unknown name gives one warning; the meter then has
+        FLOPs, times and rates, but no MFU.
     peak_tflops: dense peak of one GPU, also one that `floptally.measure_peak()` returns. Overrides `accelerator`.
-    peak_kind: what kind of peak peak_tflops is: "datasheet", "boost" or "measured".
+    peak_kind: the kind of `peak_tflops`: "datasheet", "boost" or "measured".
     clock_mhz: GPU clock in MHz. The peak is then computed at this clock instead of taken from the datasheet.
     precision: the precision of the peak, "bf16" by default. A trainer's callback takes that of the run, unless you pass
         one.
     precisions: components and layers in other precisions: "mlp=fp8,@1-30=fp8" (layers 1 to 30). Scalars then have
         mfu_mixed_pct and its denominator mixed_peak_tflops.
     clock: any function that returns seconds.
-    beside: a second convention to log in addition to `convention`. Its scalars have its name: mfu_megatron_pct,
-        tflops_megatron_per_gpu, and the same with _padded.
-    plan: what runs and which weights train. It adds to the plan of `cost`. Two plans that contradict each other are an
-        Error.
+    beside: a second convention to log in addition to `convention`. The names of its scalars contain the convention's
+        name: mfu_megatron_pct, tflops_megatron_per_gpu, and the same with _padded.
+    plan: what runs and which weights train. It adds to the plan of `cost`. Raises an Error if the two plans contradict
+        each other.
     on_error: what happens to a step that cannot be counted: a bad batch, a time of 0 s or NaN, or an error on another
         rank. "raise" raises an Error. "leave_out" leaves the step out of all totals, warns once, and counts such steps in
         `steps_left_out` and in the scalar of the same name.
@@ -1426,12 +1486,12 @@ class Meter(_Adds):
     def begin_step(self) -> None:
         """Opens a step and starts its clock."""
     def end_step(self, seconds: float | None = None) -> None:
-        """Ends the step. seconds: its duration; by default the clock measures it."""
+        """Ends the open step. seconds: the duration of the step; by default the clock measures it."""
     def discard_step(self) -> None:
-        """Forgets the open step, for example because it failed."""
+        """Discards the open step, for example because it failed: its FLOPs and its time do not count."""
     def step(self, seconds: float | None = None) -> MeteredStep:
-        """Returns a context manager for one step. If its body raises, the step is discarded. seconds: as for
-        end_step()."""
+        """Returns a context manager for one step. If its body raises, the step is discarded. seconds: the duration of
+        the step; by default the clock measures it."""
     def add(self, **batch: Unpack[_MeterBatch]) -> None:
         """Counts one microbatch of the open step.
 
@@ -1451,7 +1511,8 @@ class Meter(_Adds):
         learner: bool = True,
         memory_tbps: float | None = None,
     ) -> TimedPass:
-        """Returns a context manager for one pass of the open step, with its own model, plan, batch and seconds.
+        """Returns a context manager for one pass of the open step, such as a rollout. The pass has its own model, plan,
+        batch and seconds.
 
             with meter.timed("rollout", plan=decode, learner=False) as rollout:
                 generate(prompts)
@@ -1474,8 +1535,8 @@ class Meter(_Adds):
                 what the memory could move.
         """
     def passes(self, span: Span = "step") -> StepPasses:
-        """Returns rates of the last step, the interval or the run: of each pass over its own time, of all learner
-        passes together, and of the whole step."""
+        """Returns the rates of the passes that `timed()` measured in the last step, the interval or the run. The result
+        has each pass over its own time, all learner passes together, and the whole step over the wall clock."""
     @property
     def _passes(self) -> Passes: ...
     @property
@@ -1488,11 +1549,12 @@ class Meter(_Adds):
             step is left out. Otherwise a later call of the meter raises the error.
         """
     def finish(self) -> None:
-        """Waits for microbatches of ended steps whose numbers have not arrived yet. All totals are complete then."""
+        """Waits for the numbers of microbatches that are still on their way from the GPU. All totals are complete
+        then."""
     def new_tally(self) -> Tally:
-        """Returns an empty tally for add(tally=…)."""
+        """Returns an empty Tally that has the sums this meter needs. Add a batch to it and pass it to add(tally=…)."""
     def breakdown(self, span: Span = "interval") -> Breakdown:
-        """Returns the FLOPs by component of the "step", the "interval" or the "run"."""
+        """Returns the FLOPs by component of the last "step", the "interval" or the whole "run"."""
     @property
     def in_step(self) -> bool:
         """True while a step is open."""
@@ -1501,34 +1563,37 @@ class Meter(_Adds):
         """Totals of the step that ended last."""
     @property
     def interval(self) -> Totals:
-        """Totals since reset_interval(), or since the first step."""
+        """Totals of the steps since the last reset_interval(), or since the first step."""
     @property
     def run(self) -> Totals:
-        """Totals of all steps."""
+        """Totals of all steps of the run."""
     def set_budget(self, *, tokens: int | None = None, steps: int | None = None) -> None:
         """Sets how long the whole run is, in real tokens of all GPUs or in steps. Scalars then say what is left and when
         the run ends: tokens_left or steps_left, seconds_left, and ends_at in seconds since 1970. If you pass both, the
         run ends when it reaches one of them. If you pass neither, the budget is removed."""
     @property
     def budget(self) -> dict[str, int]:
-        """The budget of set_budget(): {"tokens": …, "steps": …}. Empty without a budget."""
+        """The budget that set_budget() set: {"tokens": …, "steps": …}. Empty without a budget."""
     def reset_interval(self) -> None:
         """Starts a new interval. Call it after each line of a log."""
     def scalars(self, span: Span = "interval", prefix: str = "train/") -> dict[str, float]:
-        """Returns scalars for a logger, name to value, of the "step", the "interval" or the "run"."""
+        """Returns MFU, TFLOP/s and other rates of the last "step", the "interval" or the "run", as a dict for a
+        logger."""
     def begin_run(self, clock: Callable[[], float] | None = None) -> None:
-        """Starts the run's wall clock, for `goodput`. A restart from a checkpoint continues the same clock.
+        """Starts the run's wall clock, which `goodput` needs. A restart from a checkpoint continues the same clock.
 
-        Call it as early as possible in the process, and before load_state_dict. clock: returns seconds since 1970;
-        `time.time` by default.
+        Call it as early as possible in the process, and before load_state_dict. clock: a function that returns seconds
+        since 1970; `time.time` by default.
         """
     def spend(self, name: str, seconds: float) -> None:
-        """Adds wall-clock time outside of steps under a name of your choice: "checkpoint", "evaluation", "data", …"""
+        """Adds wall-clock seconds outside of steps to `goodput`, under a name of your choice: "checkpoint",
+        "evaluation", "data", …"""
     def spending(self, name: str) -> Spending:
         """Returns a context manager that measures the time of its body and passes it to spend() under this name."""
     @property
     def goodput(self) -> Goodput:
-        """How the wall clock since begin_run() was spent: steps, named times, and the rest."""
+        """How the wall-clock time since begin_run() was spent, as a Goodput: in steps, in the activities named by
+        spend(), and the rest."""
     def to_open_metrics(self, run: str = "") -> str:
         """Returns the run's counters in the text format of OpenMetrics, for an endpoint that Prometheus scrapes.
 
@@ -1536,21 +1601,22 @@ class Meter(_Adds):
             run: a label on all samples, to tell the runs of one job apart.
         """
     def state_dict(self) -> dict[str, Any]:
-        """Returns the run's totals for a checkpoint: a dict of strings, numbers and lists."""
+        """Returns the run's totals as a dict of strings, numbers and lists, for a checkpoint."""
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continues from a checkpoint. Call it before the first step.
+        """Continues the run from the totals that state_dict() returned. Call it before the first step.
 
         If the run was counted by another plan or convention, a new interval begins, with a warning. The run's FLOPs stay
         as they were counted, and new steps are added to them."""
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the run's totals as a file, atomically: a crash leaves these totals or the previous ones."""
+        """Writes the run's totals to a file. The write is atomic: after a crash the file has these totals or the
+        previous ones."""
     def load(self, path: str | PathLike[str]) -> None:
-        """Continues from a file that save() wrote. Call it before the first step."""
+        """Continues the run from a file that save() wrote. Call it before the first step."""
     def step_percentiles(self) -> dict[str, float]:
-        """Returns percentiles of this process's step times in seconds, without the first 10 steps: p10, p25, p50, p75,
-        p90, p99, within 0.79 %."""
+        """Returns percentiles of the durations of this process's steps in seconds: p10, p25, p50, p75, p90 and p99. The
+        first 10 steps are left out. The relative error is at most 0.79 %."""
     def leave_out(self, steps: SupportsIndex) -> None:
-        """Sets how many first steps step_percentiles leaves out."""
+        """Sets how many steps at the start of the run `step_percentiles` leaves out."""
     @property
     def counted(self) -> str:
         """Text that says which GPUs the FLOPs and the peak belong to: "summed over 16 ranks", "of 1 GPU"."""
@@ -1568,7 +1634,7 @@ class Meter(_Adds):
         """The name of the convention that the meter counts by."""
     @property
     def beside(self) -> str | None:
-        """The name of the second convention in the scalars, or None."""
+        """The name of the second convention that the scalars show. None without one."""
     @property
     def on_error(self) -> Literal["raise", "leave_out"]:
         """What happens to a step that cannot be counted: "raise" raises an Error, "leave_out" leaves the step out."""
@@ -1587,10 +1653,11 @@ class Meter(_Adds):
         """The name of the accelerator. Empty if `peak_tflops` was passed."""
     @property
     def precision(self) -> PrecisionName:
-        """The precision of the peak: "bf16", …"""
+        """The precision that the peak FLOP/s is for: "bf16", …"""
     @property
     def peak_kind(self) -> PeakKind | Literal["unsaid"]:
-        """What the peak is: datasheet, boost or measured; unsaid if `peak_tflops` was passed without a kind."""
+        """The kind of the peak: "datasheet", "boost" or "measured"; "unsaid" if `peak_tflops` was passed without a
+        kind."""
     @property
     def peak_quality(self) -> Quality:
         """How good the source of the accelerator's peak is: vendor_document, vendor_slide or third_party."""
@@ -1611,8 +1678,9 @@ def cost(
     parts: Sequence[str] = [],
     strict: bool | None = None,
 ) -> Cost:
-    """Returns the cost of a model from the JSON text of its config. With `is_path`, the text is the path of the
-    config. spec: (text, file name) of each spec."""
+    """Returns the Cost of a model (its FLOPs as integer coefficients) from its config. `config` is JSON text, or with
+    `is_path` the path of a config. spec: (text, file name) of each spec, which says how to read an unknown model
+    type."""
 def flops(
     config: ConfigLike,
     *,
@@ -1627,9 +1695,9 @@ def flops(
 ) -> Breakdown:
     """Returns the FLOPs of one batch by component, phase and view, as exact ints.
 
-    Describe the batch by one or more of the arguments from `lengths` to `tally`. They are added up. To count every
-    step, read the config once: `model = floptally.cost(config)`, then `model.flops(lengths=...)` with the same
-    keywords.
+    Describe the batch by one or more of the arguments from `lengths` to `tally`. If you pass several, their FLOPs are
+    added up. To count every step, read the config once: `model = floptally.cost(config)`, then
+    `model.flops(lengths=...)` with the same keywords.
 
     Args:
         config: what `floptally.cost` takes, or a `Cost`.
@@ -1637,7 +1705,7 @@ def flops(
         convention: a name, or one of `floptally.conventions()`.
         plan: what runs and which weights train, in addition to the cost's own plan. A contradiction is an Error.
         mla: how the core of latent attention is computed, "expanded" or "absorbed".
-        mtp: layers of multi-token prediction that are trained.
+        mtp: number of multi-token prediction layers that are trained.
         padded_vocab_size: vocabulary of the lm_head as kernels run it. 0: as the config says.
         spec: how to read the config of an unknown model type: the path or the text of a spec, or several.
         strict: what happens to a key of the config that the model's class neither reads nor ignores. None: an Error if
@@ -1674,15 +1742,16 @@ def balance(
     mode: "equal_count" (equally many samples on every rank), "free", or "capacity" (the `sizes` of a rank add up to
         `capacity` at most).
     groups: samples with the same number stay on one rank.
-    seed: the first assignment: "longest_first", "differencing", or "best" of both.
+    seed: the heuristic for the first assignment: "longest_first", "differencing", or the "best" of both.
     budget: how many exchanges of samples to try; 0 keeps the first assignment.
     fineness: with more than 16 samples the search stops once the largest load is within 1 / fineness of a lower bound
         on it. 0 stops only at that bound or when no exchange helps. With fewer samples the result is the optimum.
     """
 
 class ParallelLayout:
-    """The parallel layout of a job, and the place of one rank in it. Dense layers are split by dp, cp, tp and pp.
-    Experts have a second layout over the same ranks: ep and etp within each pipeline stage."""
+    """The parallel layout of a job (sizes of dp, cp, tp, pp, ep, …), and the coordinates of one rank. Dense layers are
+    split by dp, cp, tp and pp. Experts have a second layout over the same ranks: ep and etp within each pipeline
+    stage."""
 
     def __init__(
         self,
@@ -1701,7 +1770,7 @@ class ParallelLayout:
         order: str = "tp-cp-ep-dp-pp",
         expert_order: str | None = None,
     ) -> None:
-        """The job has dp x cp x tp x pp ranks.
+        """Makes the layout of a job with dp x cp x tp x pp ranks.
 
         Args:
             rank: the number of the rank, from 0.
@@ -1723,7 +1792,7 @@ class ParallelLayout:
         """The number of ranks of the whole job."""
     @property
     def coordinates(self) -> dict[Axis, int]:
-        """The rank's place along each axis: {"tp": …, "cp": …, "dp": …, "pp": …}."""
+        """The coordinate of this rank along each axis: {"tp": …, "cp": …, "dp": …, "pp": …}."""
     @property
     def sizes(self) -> dict[str, int]:
         """The number of ranks along each axis: {"dp": …, "cp": …, "tp": …, "pp": …, "vpp": …, "ep": …, "etp": …,
@@ -1735,20 +1804,20 @@ class ParallelLayout:
     def expert_order(self) -> str:
         """The axes of experts, the fastest-varying first: "etp-ep-expert_dp-pp"."""
     def text(self, format: LayoutFormat) -> str:
-        """Returns the layout as settings of a trainer: "areal", "megatron", "torchtitan" or "fsdp2".
-        `ParallelLayout(layout=…)` reads them back as an equal layout."""
+        """Returns the layout as text in the syntax of "areal", "megatron", "torchtitan" or "fsdp2".
+        `ParallelLayout(layout=…)` reads this text back as an equal layout."""
     def group(self, axes: Sequence[Axis]) -> list[int]:
-        """Returns the ranks of this rank's group along these axes, itself included. They have this rank's
+        """Returns the ranks of this rank's process group along these axes, itself included: all ranks with the same
         coordinates on all other axes."""
     def with_redundant_work(self, repeated: dict[str, list[Axis]], *, plan: Plan | None = None) -> Plan:
-        """Returns a plan for a job whose ranks repeat work: {"vision.*": ["cp"]} says that all ranks along cp run all
-        of vision.*. Each rank executes this work; it is useful once."""
+        """Returns a plan in which some ranks repeat the same work. {"vision.*": ["cp"]} says that each rank along cp
+        runs all of vision.*. The work is executed on each rank, but useful once."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
 class Scope:
-    """Says which ranks hold the same sequences and which hold different parts of a batch. A sum over ranks then counts
-    each part once."""
+    """Says which ranks of a job hold the same sequences, and which hold different parts of a batch. A sum over ranks
+    uses a scope to count each part once."""
 
     def __init__(self, preset: ScopeName | Scope = "microbatch", **kwargs: Placement) -> None:
         """Makes a scope from a preset, and changes single axes by the keywords dp, cp, tp, pp and virtual_stages.
@@ -1756,19 +1825,20 @@ class Scope:
         preset: "microbatch" (all ranks of a replica hold whole sequences), "context_slice" (each cp rank holds its
             slice), "first_stage" or "last_stage" (only this pipeline stage holds them), or "own_routers" (each rank
             holds the expert visits of its own layers).
-        A keyword is "sharded" (each rank along the axis holds a part), "replicated" (all hold the same), "trusted" (the
-            same, but not checked), "first" or "last" (only this rank holds something).
+        The value of a keyword is "sharded" (each rank along the axis holds a part), "replicated" (all hold the same),
+            "trusted" (the same, but not checked), "first" or "last" (only the first or last rank along the axis holds
+            sequences).
         """
     def trusting_replicas(self) -> Scope:
-        """Returns this scope without the check that replicas have equal values. Use it to sum over a group with only
-        some of the replicas."""
+        """Returns this scope without the check that replicas hold equal values. Use it if the group that you sum over
+        has only some of the replicas."""
     def parts(self, layout: ParallelLayout) -> int:
-        """Returns the number of different parts of a batch that the ranks of the layout hold."""
+        """Returns the number of different parts of a batch that the ranks of the layout hold by this scope."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
 class TallyReduction:
-    """Sums tallies over ranks in every step, and checks that the ranks count the same things."""
+    """Sums tallies over ranks in every step. Checks that all ranks count by the same masks, layout and convention."""
 
     def __init__(
         self,
@@ -1781,18 +1851,20 @@ class TallyReduction:
         other_scopes: dict[str, ScopeName | Scope] = {},
         plan: Plan | None = None,
     ) -> None:
-        """Constructs the reduction on all ranks of a group together. One MAX all-reduce compares the ranks' masks,
-        scope, layout, convention (None: not compared) and floptally's version. If one of them differs, all ranks raise
-        an Error.
+        """Makes the reduction. All ranks of the group must call this together. One MAX all-reduce compares the ranks'
+        masks, scope, layout, convention (None: not compared) and floptally's version. If one of them differs, all ranks
+        raise an Error.
 
         like: the model's Cost, or a Tally with its masks. For a Cost, the ranks also compare what it counts by `plan`.
         """
     def sum(self, mine: Tally, *, reducer: Reducer, visits: tuple[int, int] | None = None) -> Tally:
-        """Returns the tally of all ranks, by one SUM all-reduce. Every rank gets the same accumulators. visits: (how
-        many microbatches ran on this rank, how often lengths were added). Needed with virtual pipeline stages."""
+        """Returns the sum of the tallies of all ranks, by one SUM all-reduce. Every rank gets the same result. visits:
+        (how many microbatches ran on this rank, how often lengths were added to the tally). Needed with virtual
+        pipeline stages."""
     def scaled(self, mine: Tally, *, visits: tuple[int, int] | None = None) -> Tally:
-        """Returns this rank's tally scaled to all ranks, without communication. It is correct only if all ranks have
-        equal lengths; this is not checked."""
+        """Returns the tally of all ranks from this rank's tally alone, without communication: each sum is multiplied by
+        the number of different parts of the batch. This is correct only if all ranks have equal lengths, which is not
+        checked."""
 
 def reduce_ratio(
     numerator: SupportsIndex,
@@ -1807,36 +1879,37 @@ def reduce_ratio(
 def reduce_extremes(
     values: Iterable[SupportsIndex], *, scope: ScopeName | Scope, layout: ParallelLayout, reducer: Reducer
 ) -> tuple[int, int | None, int | None]:
-    """Returns count, smallest and largest of the values of all ranks. Smallest and largest are None if there are no
-    values.
-    """
+    """Returns (count, smallest, largest) over the values of all ranks. Smallest and largest are None if no rank has a
+    value."""
 
 def reduce_sequences(
     numerators: Sequence[float], denominators: Sequence[SupportsIndex], *, scope: ScopeName | Scope, layout: ParallelLayout,
     within: Reducer, over_dp: Reducer, of: Callable[[float], float] | None = None,
     denominator_scope: ScopeName | Scope | None = None, different_scopes: bool = False,
 ) -> tuple[int, int, float | None, float | None, float | None]:
-    """Returns statistics of a ratio that each sequence has, such as its mean loss. They are over the sequences of all
-    ranks: how many sequences have a ratio, how many have no token, and the mean, smallest and largest ratio.
+    """Returns statistics of a ratio that each sequence has, such as its mean loss, over the sequences of all ranks. The
+    statistics are the number of sequences with a ratio, the number without a token, and the mean, smallest and largest
+    ratio.
 
     Numerators and denominators are first summed over the ranks that share a sequence. of: a function that is applied to
     each ratio, such as exp(-x) for perplexity. None: the ratio itself.
     """
 
 class TokenSplit:
-    """How context-parallel ranks split the tokens of a pack. All ranks hold equally many tokens."""
+    """Says how context-parallel ranks split the tokens of a pack (a packed sequence). All ranks hold equally many
+    tokens."""
 
     @staticmethod
     def zigzag(tokens: SupportsIndex, cp: SupportsIndex) -> TokenSplit:
-        """Cuts the pack into 2cp chunks. Rank r holds chunks r and 2cp - 1 - r, so that causal work is equal. `tokens`
-        must be a multiple of 2cp."""
+        """Cuts the pack into 2 * cp chunks. Rank r holds chunks r and 2 * cp - 1 - r, so that all ranks have equal
+        causal attention work. `tokens` must be a multiple of 2 * cp."""
     @staticmethod
     def contiguous(tokens: SupportsIndex, cp: SupportsIndex) -> TokenSplit:
-        """Gives each rank one run of consecutive tokens, as Ulysses does outside of attention."""
+        """Gives each rank one range of consecutive tokens, as Ulysses does outside of attention."""
     @staticmethod
     def zigzag_of_each(cu_seqlens_padded: Integers, cp: SupportsIndex) -> TokenSplit:
-        """Cuts each slot of a pack into 2cp chunks and gives each rank a chunk and its mirror image, as Transformer
-        Engine's THD layout does."""
+        """Cuts each padded sequence of a pack into 2 * cp chunks. Rank r holds chunks r and 2 * cp - 1 - r of each
+        sequence, as in Transformer Engine's THD layout."""
     @property
     def cp(self) -> int:
         """The number of ranks that share the pack."""
@@ -1847,18 +1920,18 @@ class TokenSplit:
     def tokens_per_rank(self) -> int:
         """The number of tokens that each rank holds."""
     def ranges(self, rank: SupportsIndex) -> list[tuple[int, int]]:
-        """Returns the ranges [first, last) of token indices that a rank holds, in the order in which it holds them."""
+        """Returns the ranges [first, last) of token indices that a rank holds, in the order of the rank's memory."""
     def indices(self, rank: SupportsIndex) -> npt.NDArray[np.int64]:
         """Returns the indices of the tokens that a rank holds."""
     def gathered_order(self) -> npt.NDArray[np.int64]:
-        """Returns, for each position of an all-gather of the shards, the index of its token in the pack."""
+        """Returns, for each position of the all-gathered shards, the index of its token in the pack."""
     def restoring_order(self) -> npt.NDArray[np.int64]:
-        """Returns, for each token of the pack, its position in an all-gather of the shards. Indexing by it restores
-        the pack."""
+        """Returns, for each token of the pack, its position in the all-gathered shards. Indexing the gathered tensor by
+        this array restores the pack's order."""
     def shard(self, row: ArrayT, rank: SupportsIndex, *, axis: int = -1) -> ArrayT:
-        """Returns the rank's tokens of an array or a tensor, along `axis`."""
+        """Returns a rank's tokens of an array or a tensor of the whole pack, along `axis`."""
     def merge(self, shards: Sequence[ArrayT], *, axis: int = -1) -> ArrayT:
-        """Returns the whole pack from the shards of all ranks, in rank order."""
+        """Returns the whole pack from the shards of all ranks, which must be in rank order."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
@@ -1877,12 +1950,12 @@ class ContextParallelPack:
         num_real_seqs: SupportsIndex | None = None,
         attention_mask: Flags | None = None,
     ) -> None:
-        """Takes cu_seqlens (with cu_seqlens_padded and num_real_seqs) or attention_mask, as a `Tally` does. `split`
-        says which rank gets which slots, padding included."""
+        """Splits a batch over context-parallel ranks by `split`, padding included. Pass cu_seqlens (with
+        cu_seqlens_padded and num_real_seqs) or attention_mask, as to a `Tally`."""
     def tokens(self, view: CountedView = "useful") -> list[int]:
-        """Returns the number of tokens that each rank holds."""
+        """Returns the number of tokens that each rank holds, as a list by rank."""
     def pairs(self, mask: Mask, view: CountedView = "useful") -> list[int]:
-        """Returns, for each rank, the number of attended pairs of its queries."""
+        """Returns the number of attended (query, key) pairs of each rank's queries, as a list by rank."""
     def tally(
         self,
         rank: SupportsIndex,
@@ -1892,9 +1965,9 @@ class ContextParallelPack:
         plan: Plan | None = None,
         bidirectional: bool = False,
     ) -> Tally:
-        """Returns the tally of a rank's share of the pack. The tally records the rank. bidirectional: True if the
-        model attends in both directions. For each query, its sequence's length n is then added to the rank's part of
-        the sum of n². The ranks' parts add up to all bidirectional pairs."""
+        """Returns the tally of one rank's tokens. The tallies of all ranks add up to that of the pack. bidirectional:
+        True if queries attend all keys of their sequence. Each query then adds its sequence's length n to the rank's
+        sum of squares. All ranks together have n² for a sequence of n tokens."""
 
 class ExchangePlan:
     """Plans an exchange of samples between ranks: which bytes each rank sends to and receives from each other rank.
@@ -1913,7 +1986,7 @@ class ExchangePlan:
         window: SupportsIndex = 1,
         max_buffer_bytes: SupportsIndex = 17179869176,
     ) -> None:
-        """Plans the exchange.
+        """Plans an exchange of samples between ranks.
 
         owners: the rank that has each sample before the exchange.
         destinations: the rank that each sample goes to. If `window` is above 1: microbatch * ranks + rank.
@@ -1931,48 +2004,50 @@ class ExchangePlan:
         """The rank that has each sample before the exchange."""
     @property
     def destinations(self) -> npt.NDArray[np.int64]:
-        """Where each sample goes, as microbatch * ranks + rank: the rank that gets it, and the microbatch that it is
-        in."""
+        """Where each sample goes, as the number microbatch * ranks + rank: the microbatch that it is in, and the rank
+        that gets it."""
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
         """Bytes of each sample, without padding."""
     def samples_of(self, microbatch: SupportsIndex) -> npt.NDArray[np.int64]:
-        """Returns the indices of all samples that are in a microbatch, whatever their rank."""
+        """Returns the indices of all samples in a microbatch, on all ranks together."""
     def for_rank(self, rank: SupportsIndex, microbatch: SupportsIndex = 0) -> RankExchange:
-        """Returns the buffers that a rank sends and receives in a microbatch."""
+        """Returns the send and receive buffers of one rank for one microbatch, as a RankExchange."""
     def inverse(self) -> ExchangePlan:
         """Returns the plan that sends each sample back to its owner."""
     def with_sizes(
         self, sizes: Integers, *, bytes_per_element: SupportsIndex = 1, max_buffer_bytes: SupportsIndex = 17179869176
     ) -> ExchangePlan:
-        """Returns a plan that moves other data of the same samples to the same ranks. sizes: the number of elements
-        of each sample."""
+        """Returns a plan that moves the same samples to the same ranks, for data of another size (such as labels
+        instead of images). sizes: the number of elements of each sample."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
 class CanonicalGroups:
-    """Splits a batch into groups for modules that have different data-parallel sizes.
+    """Splits a batch into groups that fit modules of different data-parallel sizes, such as a vision encoder and a
+    language model.
 
     There are as many groups as the least common multiple of these sizes. Each replica of a module then owns the same
     number of adjacent groups.
     """
 
     def __init__(self, dp_sizes: Integers) -> None:
-        """dp_sizes: the data-parallel size of each module."""
+        """Makes the groups for modules with these data-parallel sizes. dp_sizes: the data-parallel size of each
+        module."""
     @property
     def size(self) -> int:
         """The number of groups that a batch is split into."""
     def groups_of(self, module: SupportsIndex, dp_rank: SupportsIndex) -> range:
-        """Returns the groups that one replica (data-parallel rank) of a module owns."""
+        """Returns the indices of the groups that one data-parallel rank of a module owns."""
     def ranks_of(self, module: SupportsIndex, groups: Integers) -> npt.NDArray[np.int64]:
-        """Returns, for each group, the replica (data-parallel rank) of a module that owns the group."""
+        """Returns, for each group, the data-parallel rank of a module that owns the group."""
 
 class MemoryProbe:
     """Samples a GPU's memory before and after each step in `profile_steps`. At other steps it does nothing.
 
     backend: an object with `reset_high_marks()` and `sample()`. A sample has `free`, `total`, `pool_used_high` and
         `pool_reserved_high` in bytes. `floptally.memory.TorchMemory` is one.
-    layout: where this rank stands in the job, for rows and file names.
+    layout: the ParallelLayout of this rank, for rows and file names.
     start(max_entries), stop(name, step): functions of the framework's memory recorder. `stop` writes the snapshot of
         the step.
     """
@@ -1990,17 +2065,19 @@ class MemoryProbe:
     def begin_step(self, step: SupportsIndex) -> None:
         """Resets the high-water marks and takes a memory sample, if the step is one of `profile_steps`."""
     def end_step(self, step: SupportsIndex) -> None:
-        """Takes a second memory sample and adds a row to `rows`, if the step is one of `profile_steps`."""
+        """Takes a second memory sample and adds a row with both samples to `rows`, if the step is one of
+        `profile_steps`."""
     def step(self, step: SupportsIndex) -> ProbedStep:
-        """Returns a context manager that calls begin_step() and end_step(). If its body raises, the step still gets its
-        row and its snapshot."""
+        """Returns a context manager that calls begin_step() and end_step(). If its body raises, the row and the memory
+        snapshot of the step are still written."""
     @property
     def rows(self) -> list[dict[str, int]]:
-        """One dict for each profiled step. It has step, rank, and the rank's place along pp, dp, cp and tp as p, d,
-        c, t. It also has free_before, free_after, total, pool_used_high and pool_reserved_high in bytes."""
+        """The memory samples of the profiled steps, one dict for each. A dict has the step, the rank, and the rank's
+        coordinates along pp, dp, cp and tp (as p, d, c, t). Its free_before, free_after, total, pool_used_high and
+        pool_reserved_high are in bytes."""
 
 def snapshot_name(layout: ParallelLayout | None, step: SupportsIndex) -> str:
-    """Returns the name of a snapshot file: "snapshot_rank03_p0d1c0t1_step7"."""
+    """Returns the file name for the memory snapshot of a step: "snapshot_rank03_p0d1c0t1_step7"."""
 def logits_bytes(
     tokens: SupportsIndex,
     vocabulary: SupportsIndex,
@@ -2009,9 +2086,8 @@ def logits_bytes(
     context_parallel: SupportsIndex = 1,
     tensor_parallel: SupportsIndex = 1,
 ) -> LogitsBytes:
-    """Returns the memory of one rank's logits in bytes for a microbatch of `tokens` tokens. The LogitsBytes has
-    three cases: logits of the rank's own tokens, gathered logits of all tokens, and the peak while they are
-    gathered."""
+    """Returns the bytes of one rank's logits for a microbatch of `tokens` tokens, as a LogitsBytes. It has three cases:
+    logits of the rank's own tokens, gathered logits of all tokens, and the peak while logits are gathered."""
 def state_bytes(
     parameters: SupportsIndex,
     trainable: SupportsIndex | None = None,
@@ -2020,31 +2096,30 @@ def state_bytes(
     data_parallel: SupportsIndex = 1,
     optimizer: OptimizerName = "mixed_precision_adam",
 ) -> StateBytes:
-    """Returns the bytes of weights, gradients and optimizer states of a rank that holds `parameters` weights and trains
-    `trainable` of them (None: all)."""
+    """Returns the bytes of weights, gradients and optimizer states on one rank, as a StateBytes. The rank holds
+    `parameters` weights and trains `trainable` of them (None: all)."""
 def cp_alignment(tp: SupportsIndex, cp: SupportsIndex, extra: SupportsIndex = 1) -> int:
-    """Returns the number of tokens that each slot must be a multiple of, so that all ranks get equal shards. It is
-    tp * cp * 2, or tp if cp is 1, rounded up to a multiple of `extra`."""
+    """Returns the number of tokens that each padded sequence of a pack must be a multiple of, so that all
+    context-parallel ranks get equal shards. It is tp * cp * 2, or tp if cp is 1, rounded up to a multiple of
+    `extra`."""
 def aligned_cu_seqlens(cu_seqlens: Integers, alignment: SupportsIndex) -> npt.NDArray[np.int64]:
-    """Returns the slot boundaries of a pack (`cu_seqlens_padded`) in which each sequence is padded to a multiple of
-    `alignment`."""
+    """Returns `cu_seqlens_padded`: the boundaries of a pack in which each sequence is padded to a multiple of
+    `alignment` tokens."""
 def pack_by_capacity(
     lengths: Integers, capacity: SupportsIndex, *, alignment: SupportsIndex = 1, min_packs: SupportsIndex = 0,
     divisor: SupportsIndex = 1,
 ) -> Packing:
-    """Packs samples by first-fit decreasing, with at most `capacity` tokens in each pack. Makes at least `min_packs`
-    packs, and a multiple of `divisor`."""
+    """Packs samples by first-fit decreasing, at most `capacity` tokens in each pack. The number of packs is at least
+    `min_packs` and a multiple of `divisor`."""
 def pack_by_assignment(
     lengths: Integers, pack_of: Integers, packs: SupportsIndex, *, alignment: SupportsIndex = 1
 ) -> Packing:
-    """Puts each sample into the pack whose number `pack_of` gives. `pack_of` may be `Assignment.rank_of`."""
+    """Packs samples by given pack numbers: sample i goes into pack `pack_of[i]`. You may pass `Assignment.rank_of`."""
 def utilize(
     modules: Sequence[StepModule], *, seconds: float, gpus: SupportsIndex, peak_tflops: float
 ) -> ModuleUtilization:
-    """Returns the MFU of a step whose modules each have their own ranks and precision.
-
-    gpus: number of ranks of the job. peak_tflops: dense peak of a rank that runs no module.
-    """
+    """Returns the MFU of a step in which each module runs on its own ranks and in its own precision. gpus: number of
+    ranks of the job. peak_tflops: dense peak in TFLOP/s of a rank that runs no module."""
 
 # Private functions that the Python classes call.
 def _accelerators(name: str | None = None) -> list[tuple[Any, ...]]:
@@ -2058,7 +2133,14 @@ def _conventions() -> list[tuple[ConventionName, str]]:
     """Name and summary of every convention."""
 def _fit(work: Breakdown, **how: Any) -> tuple[str, str, str]:
     """The JSON of a fit, its table, and the JSON of the table. how: keywords of `Breakdown.fit`."""
-def _search(work: Breakdown, *, explain: str | None = None, **how: Any) -> tuple[str, str, str, str]:
+def _search(
+    work: Breakdown,
+    *,
+    explain: str | None = None,
+    measured_layout: str | None = None,
+    measured_seconds: float = 0.0,
+    **how: Any,
+) -> tuple[str, str, str, str]:
     """The JSON of a search, its table, the JSON of the table, and JSON: the explanation of a layout, the first layout as
     the settings of trainers, or why there are none. how: keywords of `Cost.search`."""
 def _expect(
@@ -2122,9 +2204,6 @@ def _step_waterfall(
     """The texts of a waterfall, the scalars for loggers, and the step itself. request: JSON."""
 def _write_whole(path: bytes, text: str) -> None:
     """Writes a file atomically."""
-def _fitting_pipelines(work: Breakdown, request: str) -> str:
-    """JSON of the pipelines that fit the memory, how many do not fit, how many cannot be split, and the options that
-    all pipelines share."""
 def _times_of_traces(work: Breakdown, paths: list[bytes], modules: str | None) -> str:
     """JSON of component times from the traces of a step's ranks, what else the traces say, notes, and each rank's
     step."""

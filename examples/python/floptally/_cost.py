@@ -44,15 +44,15 @@ def cost(
     parts: Sequence[str] = (),
     strict: bool | None = None,
 ) -> Cost:
-    """Returns the cost of a model by its config.
+    """Returns the Cost of a model (its FLOPs as integer coefficients) from its config.
 
     Args:
         config: a dict, the path of a config.json or of a folder with one, an object with ``to_dict()`` (a
             configuration of transformers), or a model of transformers. The model may be inside ``torch.compile``,
             DDP, FSDP or PEFT, sharded by ``fully_shard``, or of a derived class; its class then decides which head
             is counted. A PEFT model also gives its plan (``cost.plan``), the default plan of every count.
-        mla: how the core of latent attention is computed, "expanded" or "absorbed".
-        mtp: layers of multi-token prediction that are trained.
+        mla: how the core of latent attention (MLA) is computed, "expanded" or "absorbed".
+        mtp: number of multi-token prediction layers that are trained.
         padded_vocab_size: vocabulary of the lm_head as kernels run it. 0: as the config says.
         spec: how to read the config of an unknown model type: the path or the text of a spec, or a sequence of them. If
             there are several, the config's model_type chooses one.
@@ -67,7 +67,7 @@ def cost(
     or, with strict=False, a key that names a size and is not read. `Cost.assumptions` lists these.
 
     Raises:
-        Error: for a config that cannot be counted. It names the key.
+        Error: for a config that cannot be counted. The error names the key.
     """
 
     options: dict[str, Any] = {"mla": mla, "mtp": mtp, "padded_vocab_size": padded_vocab_size, "strict": strict,
@@ -80,7 +80,7 @@ def cost(
     if isinstance(config, Cost):
         usual = {"mla": "expanded", "mtp": 0, "padded_vocab_size": 0, "strict": None, "parts": []}
         for name in ["spec"] * (spec is not None) + [name for name in usual if repr(options[name]) != repr(usual[name])]:
-            raise Error(name, "says how to read a config, but `config` is a Cost that was read already: leave it out")
+            raise Error(name, f"says how to read a config, but `config` is a Cost, which was read already: leave {name}= out")
         return config
     if isinstance(config, (str, os.PathLike)):
         require_file(config)
@@ -99,7 +99,8 @@ def cost(
 
 
 def warned_of_assumptions(result: Cost) -> Cost:
-    """Warns of each size that a cost assumes. The warning names the line of the user's call. Returns the cost."""
+    """Warns about each size that a cost assumes, and returns the cost. The warning points at the user's line of
+    code."""
     depth = 1
     while sys._getframe(depth).f_globals.get("__name__", "").partition(".")[0] == "floptally":
         depth += 1
@@ -109,7 +110,8 @@ def warned_of_assumptions(result: Cost) -> Cost:
 
 
 def texts_of(specs: SpecLike | Sequence[SpecLike] | None) -> list[tuple[str, str]]:
-    """Returns (text, file name) for each spec. specs: one path or text of a spec, a sequence of them, or None."""
+    """Returns (text, file name) for each spec (a file that says how to read an unknown model type). specs: the path or
+    the text of one spec, a sequence of them, or None."""
     if specs is None:
         return []
     if isinstance(specs, str) or hasattr(specs, "__fspath__") or not hasattr(specs, "__getitem__"):
@@ -118,8 +120,8 @@ def texts_of(specs: SpecLike | Sequence[SpecLike] | None) -> list[tuple[str, str
 
 
 def text_of_spec(spec: object, field: str) -> tuple[str, str]:
-    """Returns (text of the spec, file name). spec: a path, or a str with a line break, which is the text itself. field:
-    the argument's name, for the error."""
+    """Returns (text, file name) of one spec: a file that says how to read an unknown model type. spec: a path, or a str
+    with a line break, which is the text itself. field: the argument's name, for the error."""
     if not isinstance(spec, (str, os.PathLike)):
         raise Error(field, f"must be the path or the text of a spec, got {shortened(spec)}")
     text = os.fsdecode(spec)
@@ -196,7 +198,8 @@ def cost_of_module(model: Any, read: Any, checks: bool) -> Cost:
 
 
 def with_own_plan(model: Any, base: Any, result: Cost, adapters: bool, checks: bool) -> Cost:
-    """Returns the cost of a module with a plan for the weights that train. Warns if no plan can describe them.
+    """Returns the cost of a PyTorch module with a plan that says which weights train. Warns if no plan can describe
+    this.
 
     base: the model inside the wrappers and the adapters.
     adapters: True for a PEFT model, whose plan must be readable.
@@ -222,7 +225,8 @@ def with_own_plan(model: Any, base: Any, result: Cost, adapters: bool, checks: b
 
 
 def read_or_say(fields: dict[str, Any], read: Any) -> Cost:
-    """Returns the cost of a module from its config. If that fails, the error recommends from_torch."""
+    """Returns the cost of a PyTorch module from its config. If the config cannot be read, the error recommends
+    from_torch."""
     try:
         result: Cost = read(fields)
     except Error as problem:
@@ -284,8 +288,8 @@ WEIGHTS = {
 
 
 def settings_of(model: Any, base: Any, result: Cost) -> list[_core.WeightSetting]:
-    """Returns a WeightSetting for each group of weights of a PEFT model. Raises an Error if the adapted modules have
-    another number of parameters than the config says.
+    """Returns a WeightSetting for each group of weights of a PEFT model. Raises an Error if the number of parameters in
+    the adapted modules differs from that of the config.
 
     model: the PEFT model.
     base: the model inside it.
@@ -335,8 +339,8 @@ def base_weight(module: Any) -> Any:
 
 
 def place_of(name: str, stored: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
-    """Returns (component, weight) of a PyTorch module, by the names that the config reader uses. Returns None unless
-    exactly one of them fits the module's name.
+    """Returns the names (component, weight) that the cost has for the weight of a PyTorch module. Returns None unless
+    exactly one weight of the cost fits the module's name.
 
     name: the module's name.
     stored: (component, weight) of all weights of the cost.
@@ -363,9 +367,9 @@ def rank_of(name: str, module: Any, explained: set[str]) -> int:
     active = [active_adapter for active_adapter in module.active_adapters if active_adapter in module.lora_A]
     odd = [one for one in active if one in getattr(module, "lora_magnitude_vector", {}) or module.use_dora.get(one)]
     if odd or module.merged:
-        raise Error(name, f"has an adapter that is {'DoRA' if odd else 'merged'}: {COUNT_IT}")
+        raise Error(name, f"has an adapter that is {'DoRA' if odd else 'merged'}, which no plan describes: {COUNT_IT}")
     if len({len(module.lora_A), len(active), 1}) != 1:
-        raise Error(name, f"has {len(module.lora_A)} adapters, {len(active)} of them active: {COUNT_IT}")
+        raise Error(name, f"must have one adapter that is active, got {len(module.lora_A)} with {len(active)} active: {COUNT_IT}")
     explained.update(f"{name}.{part}.{active[0]}.weight" for part in ("lora_A", "lora_B"))
     return int(module.r[active[0]])
 
@@ -374,15 +378,14 @@ def settings_in_layers(name: str, of_layer: Mapping[int, int], layers: set[int])
     if set(of_layer) == layers and len(set(of_layer.values())) == 1:
         return [_core.WeightSetting(name, "lora", rank=next(iter(of_layer.values())))]
     if name.split(".")[0] in ("encoder", "vision", "audio") or name.startswith("cross_"):
-        raise Error(name, f"has adapters in some layers only: {COUNT_IT}")
+        raise Error(name, f"has adapters in only some layers, which no plan describes: {COUNT_IT}")
     return [_core.WeightSetting(name, "lora", rank=rank, first_layer=n, last_layer=n) for n, rank in sorted(of_layer.items())]
 
 
 def settings_of_others(base: Any, result: Cost, explained: set[str]) -> list[_core.WeightSetting]:
-    """Returns a WeightSetting for each component that trains in full next to the adapters: modules_to_save, biases,
-    norms.
+    """Returns a WeightSetting for each component of a PEFT model that trains in full: modules_to_save, biases, norms.
 
-    explained: names of the adapters' parameters.
+    explained: names of the adapters' parameters, which are left out.
     """
     trains: dict[str, int] = {}
     for name, parameter in base.named_parameters():
@@ -409,6 +412,6 @@ def settings_of_others(base: Any, result: Cost, explained: set[str]) -> list[_co
         )
         if stored != count:
             raise Error(
-                component, f"{count} of its parameters train, but the config has {stored}: {COUNT_IT}"
+                component, f"has {count} parameters that train, but {stored} parameters by the config: {COUNT_IT}"
             )
     return [_core.WeightSetting(component, "trainable") for component in trains]

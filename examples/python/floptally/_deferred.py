@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 Arguments = dict[str, Any]
 
 class MeteredStep:
-    """The context manager of Meter.step(). It calls the meter's public methods, so that subclasses may override them.
-    """
+    """The context manager that Meter.step() returns: it begins a step and ends or discards it. It calls the meter's
+    public methods, so that subclasses may override them."""
 
     def __init__(self, meter: Meter, seconds: float | None) -> None:
         self._meter, self._seconds = meter, seconds
@@ -74,12 +74,12 @@ class Copy:
         return bool(self._events)
 
     def done(self) -> bool:
-        """True once all values have arrived. Always False while a CUDA graph is captured, since events cannot be
-        queried then."""
+        """True once all values have arrived on the host. Always False while a CUDA graph is captured, since events
+        cannot be queried then."""
         return not self._events or (not _captures() and all(event.query() for event in self._events.values()))
 
     def wait(self) -> None:
-        """Waits until all values of the batch have arrived."""
+        """Waits until all values of the batch have arrived on the host."""
         if self._events and _captures():
             raise Error(
                 "meter",
@@ -89,7 +89,7 @@ class Copy:
             event.synchronize()
 
     def arguments(self) -> Arguments:
-        """Returns the keywords of `Meter.add`. Call it once done() is true."""
+        """Returns the batch as keywords of `Meter.add`. Call it once done() is true."""
         return self._values if self._arguments is None else self._arguments(self._values)
 
     def _copied(self, name: str, value: Any) -> Any:
@@ -113,7 +113,8 @@ class Copy:
 
 
 def add_by_call(meter: Meter, name: str, values: Arguments) -> None:
-    """Adds a batch to the meter as the Tally method `name` adds it to a tally. values: the arguments of that method."""
+    """Adds a batch to the meter by the Tally method `name`, such as "add_padded". values: the arguments of this method.
+    If they are on a GPU, the batch is added once they have been copied to the host."""
     batch = Copy(values, {"add_new_tokens": _pairs, "add_hstu": _samples}.get(name))
     if batch.from_gpu:
         meter.add_deferred(batch)
@@ -138,7 +139,7 @@ def _samples(values: Arguments) -> Arguments:
     group = count(values.get("target_group", 1), "target_group", 1, 2**32 - 1)
     for place, (n, c, t) in enumerate(zip(*parts)):
         if n < c + t:
-            raise Error(f"lengths[{place}]", f"must be at least {c} contextual tokens and {t} targets, got {n}")
+            raise Error(f"lengths[{place}]", f"must be at least {c + t}, the sum of {c} contextual tokens and {t} targets, got {n}")
     return {"sequences": [(c, n - c - t, t, group) for n, c, t in zip(*parts)]}
 
 
@@ -159,9 +160,9 @@ def _require_as_many(name: str, values: list[int], other: str, expected: list[in
 class Unfinished:
     """Ended steps and microbatches of a meter whose numbers have not arrived from the GPU yet.
 
-    A step ends without waiting for them. When the totals are read, or waited for, finished steps join the totals in
-    order. A microbatch that cannot be counted is left out of its step; its error is raised after the step has joined.
-    `meter` must have the extension's private methods that count, end and join a step.
+    A step ends without waiting for the GPU. When the totals are read, steps whose numbers have arrived are added to the
+    totals in order. A microbatch that cannot be counted is left out of its step; its error is raised after the step was
+    added. `meter` must have the extension's private methods that count, end and add a step.
     """
 
     def __init__(self) -> None:
@@ -180,7 +181,8 @@ class Unfinished:
         self._open.clear()
 
     def end_step(self, meter: Any, seconds: float) -> bool:
-        """Ends the step. Returns True if the step joins the totals later, since numbers have not arrived."""
+        """Ends the open step. Returns True if numbers of the step have not arrived from the GPU yet: the step is then
+        added to the totals later."""
         if not (self._open or self._ended):
             meter._end_now(seconds)
             return False
@@ -203,7 +205,8 @@ class Unfinished:
         return True
 
     def settle(self, meter: Any, wait: bool) -> None:
-        """Adds every ended step whose microbatches have arrived to the totals. With `wait`, waits for all of them."""
+        """Adds each ended step to the totals if the numbers of its microbatches have arrived from the GPU. `wait=True`
+        waits for the numbers of all ended steps."""
         if not self._ended or not self._lock.acquire(blocking=wait):
             return
         try:
@@ -243,7 +246,7 @@ class Unfinished:
 
 
 def leaves_out(meter: Any, problem: BaseException) -> bool:
-    """True if the meter leaves out a step with this error. False if it raises the error."""
+    """True if the meter leaves out a step that has this error. False if the meter raises the error."""
     return isinstance(problem, Error) and meter.on_error == "leave_out"
 
 
@@ -260,7 +263,7 @@ def add_all(
 
     step: the number of the step, for the error.
     add: a function that takes the tally of each microbatch.
-    tells: True stops at the first batch with an error that has a method failed(error), and calls it.
+    tells: if True, failed(error) of the first bad batch that has this method is called, and the rest is not counted.
     """
     first: BaseException | None = None
     for place, batch in enumerate(batches, 1):
@@ -301,7 +304,8 @@ def _any_on_gpu(value: Any) -> bool:
 
 
 def finish_at_exit(meter: Meter) -> None:
-    """At exit of the process, counts all steps of the meter that are still waiting, or prints the error."""
+    """Counts all steps of the meter that still wait for numbers from the GPU when the process exits. Prints the error
+    if this fails."""
     if not _unfinished:
         atexit.register(_finish)
     _unfinished.add(meter)

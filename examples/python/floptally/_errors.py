@@ -19,7 +19,7 @@ __name__ = "floptally"  # where users find the classes
 
 
 class Error(ValueError):
-    """Bad input. ``str(error)`` reads ``FIELD: what is wrong, with the value, and what would be right``.
+    """Raised for bad input. ``str(error)`` reads ``FIELD: what is wrong, with the value, and what would be right``.
 
     ``field`` is the name that the caller knows: an argument with its index (``cu_seqlens[2]``), or a key of the
     config.
@@ -35,8 +35,8 @@ class Error(ValueError):
 
 
 class LeftOut(Error):
-    """Sequences that a count on the GPU left out because their lengths were wrong. The text is the error of the first
-    such sequence.
+    """Raised if a count on the GPU left out sequences because their lengths were wrong. The text is the error of the
+    first such sequence.
 
     ``sequences``: how many were left out. ``counted``: the tally of all others.
     """
@@ -51,12 +51,12 @@ class LeftOut(Error):
 
 
 class AssumptionWarning(UserWarning):
-    """Warns that a count depends on an assumption. The text names the assumption and says how to replace it or what is
-    not counted."""
+    """A warning that a count depends on an assumption. The text names the assumption, and says how to replace it or
+    which work is not counted."""
 
 
 class Overflow(Error, OverflowError):
-    """A count that does not fit its integer type. The tally or meter that should have counted it is unchanged."""
+    """Raised if a count does not fit its integer type. The tally or meter that should have counted it is unchanged."""
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
@@ -76,21 +76,21 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def shortened(value: object) -> str:
-    """Returns repr(value), shortened for the text of an error."""
+    """Returns repr(value), shortened to fit into the text of an error."""
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
 def listed(value: type[R], fields: Iterable[Any]) -> R:
-    """Creates an instance of a dataclass that has no public constructor. fields: the values of its fields, in order."""
+    """Makes an instance of a dataclass that has no public constructor. fields: the values of its fields, in order."""
     instance = object.__new__(value)
     instance.__dict__.update(zip((each.name for each in dataclasses.fields(value)), fields, strict=True))  # type: ignore[arg-type]
     return instance
 
 
 def made_elsewhere(makers: str) -> Callable[..., None]:
-    """Returns an `__init__` for a class without a public constructor. It raises a TypeError. makers: the functions
-    that return an instance, for the text of this error."""
+    """Returns an `__init__` that raises a TypeError, for a class that users must not construct. makers: names of the
+    functions that return an instance, for the text of the error."""
 
     def __init__(self: object, *args: object, **kwargs: object) -> None:
         raise TypeError(f"{type(self).__name__}() cannot be called: use {makers}")

@@ -62,12 +62,12 @@ class Expectation(Report):
 
     @property
     def runs(self) -> list[PublishedRun]:
-        """The published runs, the most similar one first."""
+        """The published runs that are most similar to yours, the most similar one first."""
         return [PublishedRun(**{**run, "marks": tuple(run["marks"])}) for run in self._found["runs"]]
 
     @property
     def low(self) -> float:
-        """The 10th percentile: a tenth of the runs have a lower MFU."""
+        """The 10th percentile of the runs' MFU: a tenth of the runs have a lower MFU."""
         return float(self._found["low"])
 
     @property
@@ -77,12 +77,12 @@ class Expectation(Report):
 
     @property
     def high(self) -> float:
-        """The 90th percentile: a tenth of the runs have a higher MFU."""
+        """The 90th percentile of the runs' MFU: a tenth of the runs have a higher MFU."""
         return float(self._found["high"])
 
     @property
     def below(self) -> int | None:
-        """How many of the runs have a lower MFU than yours. None if you gave no MFU."""
+        """The number of runs with a lower MFU than yours. None if you gave no MFU."""
         own = self._found["own"]
         return None if own is None else int(own["below"])
 

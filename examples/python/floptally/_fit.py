@@ -19,7 +19,8 @@ HELD = ("weights", "gradients", "optimizer", "activations", "logits", "cache", "
 
 @dataclass(frozen=True)
 class Sent:
-    """Bytes that one rank sends for one component, group, collective and phase. The rank receives equally many bytes.
+    """Bytes that one rank sends for one component, process group, collective and phase. The rank receives equally many
+    bytes.
 
     is_at_most: True if `bytes` is an upper bound, since tokens choose their experts. `uniform` is then the estimate
         for tokens that choose uniformly.
@@ -46,12 +47,11 @@ class StageFit:
     host: bytes of optimizer state on the host.
     sent: a Sent for each component, group, collective and phase.
     between_nodes: {group: bytes sent to other nodes}, with `gpus_per_node`.
-    groups: {group: bytes sent}. Where the bytes are an upper bound, the estimate for tokens that choose experts
-        uniformly.
+    groups: {group: bytes sent}. If only an upper bound is known, the estimate for tokens that choose experts uniformly.
     seconds: {group: seconds to send its bytes}, for groups with a known bandwidth.
     gradients_moved: bytes of gradients that the backward of all microbatches writes and accumulates.
     optimizer_moved: bytes that one optimizer step reads and writes.
-    unsaid: components whose activations or exchanges are not counted, since their entries do not state them.
+    unsaid: components whose activations or communication are not counted, because the cost does not describe them.
     """
 
     parameters: int
@@ -81,18 +81,19 @@ class Fit(Report):
 
     @property
     def stages(self) -> list[StageFit]:
-        """A StageFit for each stage of the pipeline."""
+        """What each stage of the pipeline holds and sends: a list of StageFit, in the order of the stages."""
         return [_stage(stage) for stage in self._found["stages"]]
 
     @property
     def split(self) -> str:
-        """How the layers were split over chunks, and how many layers each chunk has: "torchtitan's split: 3 x 1, 4 x
-        14, 2 x 1". Empty if all chunks have equally many."""
+        """How the layers were split over the chunks of the pipeline, as text. "torchtitan's split: 3 x 1, 4 x 14, 2 x
+        1" is 3 layers in one chunk, 4 in each of 14 chunks, and 2 in one. Empty if all chunks have equally many
+        layers."""
         return str(self._found["split"])
 
     @property
     def most(self) -> int:
-        """Bytes that the rank with the fullest memory holds."""
+        """Bytes held by the rank with the fullest memory."""
         return max(stage.total for stage in self.stages)
 
     def __repr__(self) -> str:

@@ -84,18 +84,19 @@ def from_torch(
             ``length`` then varies. If the model does not run with that, the length is the second axis alone (where it
             equals the width), or the last one (channels first). Without such a tensor, the first tensor's first axis is ``batch`` and the model is
             of fixed size. Inputs that require a gradient get one.
-        masks: what attention cores attend, by patterns of module names (``{"*.self_attn": Mask.causal()}``), or one
-            for all. A value is a ``Mask``, or its name (``"sliding_window(512)"``). By default masks are detected:
-            from the kernels' arguments, the block mask of flex attention, and the values of masks that do not depend on
-            data. A core of a fixed size counts the pairs that were detected. It has the passed mask if none were.
-            A product that makes a mask, such as an indexer's scores, counts the pairs that the choice was made from.
+        masks: what attention cores attend, by patterns of module names (``{"*.self_attn": Mask.causal()}``), or one for
+            all. A value is a ``Mask``, or its name (``"sliding_window(512)"``). By default masks are detected: from the
+            kernels' arguments, the block mask of flex attention, and the values of masks that do not depend on data. An
+            attention core whose size does not depend on the inputs counts the detected pairs. If none were detected, it
+            counts the passed mask. A product that makes a mask, such as an indexer's scores, counts the pairs among
+            which the mask chooses.
         loss: a function from the model's output to the tensor that ``backward()`` is called on. Default: the sum of
             all floating outputs.
-        lengths: five lengths or more: three to fit, others to check. If a model counts by chunks, pass multiples of
-            the chunk; the cost then holds for such lengths.
+        lengths: five lengths or more: three to fit, others to check. If a model works in chunks, pass multiples of the
+            chunk length. The cost then holds for such lengths only.
         components: names of components, by patterns of module names or by a function of them. Default: the module's
-            name with ``*`` for a layer's index. Beyond 39 characters ``..`` replaces parts of it. Modules of
-            diffusers and timm get the names of a spec if the module's name tells: ``attention.qkv``, ``mlp``.
+            name with ``*`` for a layer's index. Beyond 39 characters ``..`` replaces parts of it. Modules of diffusers
+            and timm with well-known names get floptally's usual names: ``attention.qkv``, ``mlp``.
         depth: cuts module names to this many parts, so that modules of one parent are one component.
         terms: kinds of products with weights (``"router"``, ``"lm_head"``, …), by patterns of module names.
             Default: ``lm_head`` after the last layer, ``preprocessing`` before the first, ``router`` next to
@@ -106,8 +107,8 @@ def from_torch(
             the shapes of the arguments. The operator of the backward needs one too. Formulas of
             ``torch.utils.flop_counter.register_flop_formula`` are known anyway.
         real: True runs real steps on a copy of the model with its weights. Use it if data decides what runs, as with
-            experts. FLOPs of all experts together may then fit a formula where those of one expert do not. Takes the
-            time and memory of as many training steps. Batch sizes above 4 are not looked at.
+            experts. FLOPs of all experts together may then fit a formula where those of one expert do not. This takes
+            the time and memory of several real training steps. Batch sizes above 4 are not checked.
         progress: a function that is called with a line before each step that runs, or True for standard error.
             Default: standard error, if it is a terminal and more than three seconds have passed.
 
@@ -115,14 +116,13 @@ def from_torch(
         A cost like that of ``floptally.cost``. Its notes say which convention reproduces FlopCounterMode.
 
     Raises:
-        Error: if the FLOPs of a module are not a sum of such terms. The error names the module. Also for a matrix
-        product, convolution or
-            custom operator without a formula, and for keys of `masks`, `components`, `terms` or `formulas` that match
-            nothing.
+        Error: if the FLOPs of a module are no formula of the input sizes. The error names the module. Also for a matrix
+            product, convolution or custom operator without a FLOPs formula, and for keys of `masks`, `components`,
+            `terms` or `formulas` that match nothing.
 
     Warns:
-        AssumptionWarning: names operators that multiply outside of matrix products, such as Fourier transforms. They
-            count nothing.
+        AssumptionWarning: names operators that multiply outside of matrix products, such as Fourier transforms. Their
+            FLOPs are not counted.
     """
     from ._torch_process import left_as_found
 
@@ -150,7 +150,8 @@ def counted(
     progress: bool | Callable[[str], object] | None,
     created: list[Any],
 ) -> Cost:
-    """Implements from_torch. created: a list to which references to all fake tensors are added."""
+    """Implements from_torch, with the same arguments. created: a list to which references to all fake tensors are
+    added."""
     import torch
 
     from . import _torch_formulas, _torch_kernels, _torch_trace
@@ -232,7 +233,7 @@ def counted(
     tell("fitting")
 
     def check_between() -> None:
-        """Runs a training step at each input size that was skipped so far. Inserts these steps before those at very
+        """Runs a training step at each input size that was skipped before. Inserts these steps before those at very
         large sizes."""
         for size in between:
             at = len(sizes) - far.ran
@@ -271,8 +272,8 @@ def counted(
         return cost, table, seen
 
     def made(notes: Sequence[str], chunks: Sequence[int] = (), by_size: bool = False) -> Cost:
-        """Returns the cost after checking it at other batch sizes. Runs the model at the lengths between the fitted
-        ones first, if the cost has parts that depend on them."""
+        """Fits the cost to the steps that ran, checks it at other batch sizes, and returns it. If the cost has parts
+        that need more lengths, the model first runs at lengths between the fitted ones."""
         notes = list(notes)
         try:
             cost, table, seen = fit(notes, chunks, by_size)
@@ -328,8 +329,8 @@ def counted(
 def odd_batches(
     step: Callable[..., Any], table: Table, smallest: Size, many: bool, notes: list[str]
 ) -> list[Size]:
-    """Returns the input sizes at which the model's forward has other FLOPs than the cost says. Each is `smallest` with
-    another batch size.
+    """Checks a fitted cost at other batch sizes. Returns the input sizes at which the model's forward ran other FLOPs
+    than the cost says.
 
     It runs a batch of 7 samples, and one near each number that Python compared the batch size with. A model without
     many operators also runs 1, 4, 16, 64 and 256 samples.
@@ -380,15 +381,15 @@ class Progress:
 
 
 def known_component(module: str) -> str:
-    """Returns the component name that a spec would use for a module. If the module's name does not tell the component,
-    returns the module's name with "*" for a layer's index."""
+    """Returns the component name that floptally's configs use for such a module, such as "attention.qkv". If the
+    module's name does not tell the component, returns the module's name with "*" for a layer's index."""
     folded = ".".join("*" if part.isdigit() else part for part in module.split("."))
     return next(iter(names_of(folded)), folded)
 
 
 def lengths_said(example: Any, arity: int) -> list[str]:
-    """Returns notes on the parameters of the callable `example`. They say which parameter gets the lengths= of a
-    batch, and which one gets its encoder_lengths=. Empty if the parameters have the usual names length and keys."""
+    """Returns notes that say which parameters of the callable `example` get lengths= and encoder_lengths= of a batch.
+    Empty if the parameters have the usual names length and keys."""
     if arity not in (2, 3) or not callable(example):
         return []
     names = [parameter.name for parameter in inspect.signature(example).parameters.values()][1:arity]
@@ -398,8 +399,8 @@ def lengths_said(example: Any, arity: int) -> list[str]:
 
 
 def chunks_of(model: torch.nn.Module) -> list[int]:
-    """Returns up to three chunk sizes in tokens, ascending. They are read from the model's modules, their configs, and
-    default arguments of functions that the modules call."""
+    """Returns up to three sizes of attention chunks in tokens, ascending. They are read from the model's modules, their
+    configs, and default arguments of functions that the modules call."""
     found = set()
     functions: dict[int, Callable[..., Any]] = {}
     for module in model.modules():
@@ -418,8 +419,9 @@ def chunks_of(model: torch.nn.Module) -> list[int]:
 
 
 class FarStep:
-    """Runs one more training step at a far larger input length than the others, to check the fit. If masks cannot be
-    read there, a second step at a shorter length computes them. `notes` say which of these steps failed."""
+    """Runs one more training step at a far larger input length than the others, to check the fitted cost. If attention
+    masks cannot be read there, a second step at a shorter length reads them. `notes` say which of these steps
+    failed."""
 
     def __init__(
         self,
@@ -458,8 +460,8 @@ class FarStep:
 
     def add_dense(self, tries: int = len(DENSE)) -> bool:
         """Runs a training step at a length where whole masks fit into memory. Inserts it before the step at a very
-        large length. Returns False if no new step shows the masks. tries: how many of the lengths in DENSE it tries
-        at most."""
+        large length. Returns False if the masks cannot be read at any such length. tries: how many of the lengths in
+        DENSE it tries at most."""
         for length in DENSE[:tries]:
             size = (1, length, length // 2 if self.longest[2] else 0)  # one sample: all pairs have values
             if length in [one[1] for one in self.sizes] or length >= self.longest[1]:
@@ -528,7 +530,8 @@ NOT_A_PRODUCT = "multiplies outside of matrix products, and counts nothing"
 
 
 def check_counted(step: Any) -> None:
-    """Raises an Error if a product of the step has no formula, or if no product ran."""
+    """Raises an Error if a matrix product or custom operator of the step has no FLOPs formula, or if the step ran no
+    matrix product."""
     for module, op in sorted(step.uncounted):
         raise Error(
             module or "model",
@@ -537,12 +540,12 @@ def check_counted(step: Any) -> None:
             "multiplies no matrices",
         )
     if not step.products:
-        raise Error("model", "must run a matrix product or a convolution, or there are no FLOPs to count")
+        raise Error("model", "runs no matrix product and no convolution, so that there are no FLOPs to count: pass a model that runs one")
 
 
 def summed(outputs: Any) -> torch.Tensor:
-    """Returns the sum of all floating-point outputs that can have a gradient. If none can, of all floating-point
-    outputs."""
+    """Returns the sum of all floating-point outputs that can have a gradient. If no output can, returns the sum of all
+    floating-point outputs."""
     from ._torch_trace import tensors_in
 
     found = [one.values() if one.is_nested else one for one in tensors_in(outputs)]
@@ -566,9 +569,9 @@ EVERY_AXIS, SECOND_AXIS, LAST_AXIS = range(3)
 def sized_inputs(
     example: Any, reading: int = EVERY_AXIS
 ) -> tuple[Callable[[Size], tuple[tuple[Any, ...], dict[str, Any]]], int]:
-    """Returns (function, what varies). The function gets a size and returns the arguments of forward for that size, as
-    (positional ones, keyword ones). What varies is 1: samples; 2: samples and length; 3: samples, length and keys;
-    or GRIDS: samples, rows and columns.
+    """Returns (function, arity) for the user's example inputs. The function takes a size and returns the arguments of
+    forward for it, as (positional arguments, keyword arguments). The arity says which sizes vary. 1: samples; 2:
+    samples and length; 3: samples, length and keys; GRIDS: samples, rows and columns.
 
     reading: which axes of an example have the length. EVERY_AXIS: all that are as long as the second axis of the first
         tensor of sequences. SECOND_AXIS: of tensors [batch, length, width] the second alone. LAST_AXIS: of these the
@@ -638,9 +641,9 @@ def sized_inputs(
 
 
 def other_readings(example: Any) -> list[int]:
-    """Returns other ways to read which axis of an example is the length, to try if the model does not run with the
-    first one. They differ if the length equals the width, or if channels stand before the length. Empty for a
-    callable."""
+    """Returns other ways to read which axis of an example is the sequence length. They are tried if the model does not
+    run with the first way. They differ if the length equals the width, or if channels stand before the length. Empty if
+    the example is a callable."""
     from ._torch_trace import tensors_in
 
     if callable(example):
@@ -656,7 +659,7 @@ def other_readings(example: Any) -> list[int]:
 
 def with_tensors(value: Any, function: Callable[[torch.Tensor], Any]) -> Any:
     """Returns a copy of a batch in which `function` has replaced each tensor, in nested lists, tuples, named tuples,
-    mappings and dataclasses. Raises an Error for any other object that has tensors."""
+    mappings and dataclasses. Raises an Error for tensors inside any other kind of object."""
     import torch
 
     if isinstance(value, torch.Tensor):
@@ -694,8 +697,8 @@ def with_tensors(value: Any, function: Callable[[torch.Tensor], Any]) -> Any:
 
 
 def only_value(tensor: torch.Tensor) -> Any:
-    """Returns the value of all elements of a tensor of integers or bools, such as 1 for a mask of ones. None if
-    elements differ."""
+    """Returns the value that all elements of a tensor of integers or bools have, such as 1 for a mask of ones. None if
+    the elements differ."""
     if tensor.is_floating_point() or tensor.is_complex() or tensor.is_meta or not tensor.numel():
         return None
     first = tensor.flatten()[0]
@@ -723,7 +726,8 @@ def sizes_of(
     """Returns (input sizes to run, how many of them fit the cost). The first sizes fit the cost, and all later ones
     check it.
 
-    arity: what varies. 1: samples; 2: samples and length; 3: samples, length and keys; or GRIDS.
+    arity: which sizes vary. 1: samples; 2: samples and length; 3: samples, length and keys; GRIDS: samples, rows and
+        columns of patches.
     lengths: the lengths that the caller passed, or None.
     windows: sizes of attention windows in tokens. One length beyond each of them is added.
     longest: the largest number of positions that the model takes.
@@ -770,11 +774,11 @@ def running_module(model: torch.nn.Module, problem: BaseException) -> str:
 
 
 def prepare_transformers(model: torch.nn.Module, real: bool, changed: Sequence[str] = ("eager", "grouped_mm")) -> None:
-    """Changes the configs inside a model for a training step: no cache, and experts as batched products, whose shapes
-    do not depend on data.
+    """Changes the configs inside a model for a training step: no KV cache, and experts as batched matrix products,
+    whose shapes do not depend on data.
 
-    real: True runs experts one by one instead, for a step on real tensors. changed: the implementations of experts that
-        are replaced.
+    real: True runs experts one by one instead, for a step on real tensors. changed: transformers' names of the experts'
+        implementations that are replaced.
     """
     for module in model.modules():
         config = getattr(module, "config", None)
@@ -795,7 +799,8 @@ def given_masks(masks: Mask | str | Mapping[str, Mask | str] | None) -> dict[str
 
 
 def positions_of(model: torch.nn.Module, masks: Mapping[str, Mask]) -> tuple[list[int], int]:
-    """Returns (sizes of the model's attention windows in tokens, largest length that the model accepts)."""
+    """Returns (sizes of the model's attention windows, largest sequence length that the model accepts), both in
+    tokens."""
     kinds = ("sliding_window(", "window(", "chunked(", "top_k(")
     windows = {int(n) for mask in masks.values() if mask.name.startswith(kinds) for n in re.findall(r"\d+", mask.name)}
     config = getattr(model, "config", None)

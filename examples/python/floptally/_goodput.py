@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class Goodput(NamedTuple):
-    """How a run spent its wall-clock time: in steps, in named activities, and the rest. `Meter.goodput` is one.
+    """How a run spent its wall-clock time: in steps, in named activities, and the rest. `Meter.goodput` returns it.
 
-    spent: seconds by the names of `Meter.spend`. "restart" is the time from a checkpoint until the restarted
-        process continued; it includes lost steps.
+    spent: {name: seconds} of the activities that `Meter.spend` named. "restart" is the time from a checkpoint until the
+        restarted process continued; it includes lost steps.
     rest_seconds: seconds that are neither in a step nor under a name.
     step_share: the share of the wall clock spent in steps.
     mfu: useful FLOPs over what all GPUs could do at their peak during the whole wall clock.
@@ -31,7 +31,8 @@ class Goodput(NamedTuple):
 
 
 class Spending:
-    """The context manager of Meter.spending(). The time of its body counts even if the body raises."""
+    """The context manager that Meter.spending() returns. It adds the duration of its body to the goodput, even if the
+    body raises."""
 
     def __init__(self, meter: Meter, name: str) -> None:
         self._meter, self._name = meter, name

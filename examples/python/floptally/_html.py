@@ -9,8 +9,9 @@ from html import escape
 
 
 def to_html(text: str) -> str:
-    """Returns a table of the library (`table_json.hpp`) as HTML. The tooltip of a cell is its exact number. In a
-    section with few columns, text in the last column spans the remaining columns."""
+    """Returns a report's table as HTML. The argument is the table as JSON from the C++ library (`table_json.hpp`). The
+    tooltip of a cell is its exact number. In a section with few columns, text in the last column spans the remaining
+    columns."""
     table = json.loads(text)
     width = max(len(section["columns"]) for section in table["sections"])
     rows = []

@@ -13,7 +13,8 @@ from ._errors import Error
 
 
 def read_json(text: str | bytes, field: str) -> Any:
-    """Returns the value of a JSON text. Error for a repeated key or a number that is too large for a double."""
+    """Parses a JSON text and returns its value. Raises an Error for a repeated key, or for a number that is too large
+    for a double."""
     try:
         if isinstance(text, bytes):
             text = text.decode()
@@ -25,10 +26,10 @@ def read_json(text: str | bytes, field: str) -> Any:
 
 
 def json_of(value: Any, field: str, *, named: bool = False) -> str:
-    """Returns the JSON text of a value.
+    """Returns a Python value as JSON text.
 
-    named: True writes numbers and arrays of numpy and torch as numbers and lists, infinities and NaN as Python's json
-        does, and other objects by `str`. The code that reads the JSON then refuses what must be a number and is not.
+    named: True also accepts numbers and arrays of numpy and torch, infinities, NaN, and other objects (written by
+        `str`). The C++ reader of the JSON then refuses a value of the wrong type and names its key.
     """
     try:
         text = json.dumps(_plain(value) if named else value, allow_nan=named, ensure_ascii=False)
@@ -67,7 +68,7 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in result if names.count(name) > 1)
-        raise ValueError(f'the key "{twice[:60]}" appears twice in one object')
+        raise ValueError(f'the key "{twice[:60]}" appears twice in one object: remove one')
     return result
 
 

@@ -56,7 +56,7 @@ class LayerLine:
 
 @dataclass(frozen=True)
 class ThroughputLog:
-    """The `[train]` and `[LAYER]` lines of a log, in their order."""
+    """The `[train]` and `[LAYER]` lines of a training log with throughput numbers, in their order."""
 
     steps: list[TrainLine]
     layers: list[LayerLine]
@@ -64,7 +64,7 @@ class ThroughputLog:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A training run to compare with other runs, read from its log. peak_tflops: dense peak of one GPU."""
+    """A training run to compare with other runs, read from its log. peak_tflops: dense peak of one GPU in TFLOP/s."""
 
     name: str
     gpus: int = field(kw_only=True)
@@ -90,13 +90,14 @@ class ExperimentRow:
 
 
 def named(line: type[TrainLine] | type[LayerLine], values: Sequence[Any]) -> dict[str, Any]:
-    """Returns {name: value} of all fields of a line."""
+    """Returns the fields of a log line as {name: value}."""
     return dict(zip((each.name for each in fields(line)), values, strict=True))
 
 
 def read_throughput_log(text: str) -> ThroughputLog:
     """Reads the `[train]` and `[LAYER]` lines of a log in every format that recsys-examples has written. Other lines
-    are skipped. A damaged line is an Error that has its line number. A log without such lines is an Error too."""
+    are skipped. Raises an Error with the line number for a damaged line. Also raises an Error if the log has no such
+    lines."""
     steps, layers = _core._read_throughput_log(text)
     return ThroughputLog(
         [TrainLine(**named(TrainLine, line)) for line in steps], [LayerLine(**named(LayerLine, line)) for line in layers]
@@ -104,7 +105,8 @@ def read_throughput_log(text: str) -> ThroughputLog:
 
 
 def compare(experiments: Sequence[Experiment]) -> list[ExperimentRow]:
-    """Returns an ExperimentRow for each training run, in order. The first run is the baseline."""
+    """Compares training runs. Returns an ExperimentRow (TFLOP/s, MFU, speed-up) for each run, in order. The first run
+    is the baseline."""
     return [ExperimentRow(*row) for row in _core._compare([astuple(run) for run in experiments])]
 
 

@@ -21,7 +21,7 @@ _NORMS = ("norm", "latent_norm")
 
 @dataclass(frozen=True)
 class OwnPlan:
-    """Which weights of a model train, as a Plan and as text for a report."""
+    """Which weights of a PyTorch model train: as a Plan, and as text for a report."""
 
     plan: Plan
     words: str
@@ -76,10 +76,8 @@ def has_adapters(model: Any) -> bool:
 
 
 def plan_of_module(model: Any, cost: Cost) -> OwnPlan | None:
-    """Returns which weights of a model train. None if all do. Error if no plan can describe them.
-
-    cost: the cost of the model, whose names of weights the plan uses.
-    """
+    """Returns an OwnPlan that says which weights of a PyTorch model train. None if all weights train. Raises an Error
+    if no plan can describe this. cost: the cost of the model, whose names of weights the plan uses."""
     inner = unwrapped(model)
     adapters = is_peft(inner)
     base = unwrapped(inner.get_base_model() if adapters else inner)
@@ -97,7 +95,7 @@ def plan_of_module(model: Any, cost: Cost) -> OwnPlan | None:
 
 
 def holds(cost: Cost, settings: Iterable[WeightSetting]) -> bool:
-    """True if the model has the weights that each setting of a plan names."""
+    """True if the cost has all weights that the plan's settings name."""
     try:
         _core._coefficient_hash(cost, "exact", Plan(weights=list(settings)))
     except Error:
@@ -143,9 +141,8 @@ def _of_linear_layers(base: Any, cost: Cost) -> list[WeightSetting]:
         if len(ranks) > 1 or stored != there:
             raise Error(
                 modules[0][0],
-                f"all weights of {unit} must train alike and have {stored} parameters together, as the config says, "
-                f"got {there}: "
-                f"{COUNT_IT}",
+                f"all {unit} weights must be trained in the same way and have {stored} parameters in total, as the config "
+                f"says, got {there}: {COUNT_IT}",
             )
         rank = next(iter(ranks))
         for name in dict.fromkeys(f"{row.component}/{row.weight}" if row.weight else row.component for row in rows):
@@ -369,7 +366,7 @@ def _side_of(component: str) -> str:
 
 
 def runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Returns (first, last) of each run of consecutive numbers."""
+    """Splits ascending numbers into runs of consecutive ones. Returns (first, last) of each run."""
     run: list[int] = []
     for number in sorted(numbers):
         if run and number != run[-1] + 1:

@@ -34,8 +34,8 @@ LAYERS = re.compile(r"(^|\.)(\w*blocks|\w*layers|h)\.\*")
 
 
 def names_of(module: str) -> tuple[str, ...]:
-    """Returns the component names that fit the end of a module's name, such as ``blocks.*.attn.qkv``. Empty if no known
-    ending fits."""
+    """Returns the component names that floptally uses for a module, from the end of the module's name, such as
+    ``blocks.*.attn.qkv``. Empty if no known ending fits."""
     in_layer = LAYERS.search(module) is not None
     plain = ".".join(part for part in module.split(".") if part != "*" and not part.isdigit())
     for pattern, names in ENDS:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class StepWork(Mapping[str, "Breakdown"]):
-    """The FLOPs of a step that runs several passes or models: a Breakdown for each name. `+` adds them; Breakdowns
-    under the same name must have the same model and plan."""
+    """The FLOPs of a step that runs several passes or models, as {name: Breakdown}. `+` adds two of these; Breakdowns
+    with the same name must have the same model and plan."""
 
     def __init__(self, parts: Mapping[str, Breakdown]) -> None:
         if not isinstance(parts, Mapping):
@@ -59,17 +59,19 @@ class StepWork(Mapping[str, "Breakdown"]):
 
     @property
     def useful(self) -> View:
-        """FLOPs of real tokens. Components are named "rollout.attention.core"."""
+        """FLOPs of real tokens in all passes, as a View. Component names begin with the pass:
+        "rollout.attention.core"."""
         return self._view("useful")
 
     @property
     def padded(self) -> View:
-        """FLOPs of every slot that kernels process."""
+        """Padded FLOPs of all passes, as a View: those of all tokens that kernels process, padding included."""
         return self._view("padded")
 
     @property
     def executed(self) -> View:
-        """Padded FLOPs, recomputation and what a fused backward computes again."""
+        """Executed FLOPs of all passes, as a View: padded FLOPs, recomputation, and the QKᵀ that a fused attention
+        backward computes again."""
         return self._view("executed")
 
     @property
@@ -85,14 +87,16 @@ class StepWork(Mapping[str, "Breakdown"]):
 class PassRate:
     """FLOPs and rates of one pass, of all learner passes together, or of the whole step.
 
-    A pass is divided by its own seconds and GPUs, the whole step by the wall clock of all GPUs. An asynchronous learner
-    has both: `mfu` and `tokens_per_second` over its own time, `wall_mfu` and `wall_tokens_per_second` over the wall clock
-    of the step. Each pass is relative to its own peak. Without a peak, MFU, HFU, points and lost are None.
+    Rates of a pass are over its own seconds and GPUs; rates of the whole step are over the wall clock of all GPUs. An
+    asynchronous learner
+    has both: `mfu` and `tokens_per_second` over its own time, `wall_mfu` and `wall_tokens_per_second` over the wall
+    clock of the step. The MFU of a pass is over the peak of that pass's GPUs. Without a peak, MFU, HFU, points and lost
+    are None.
 
     tokens: tokens that the pass ran.
-    shared: FLOPs that were saved because a shared prefix was computed once.
+    shared: FLOPs saved by computing shared prefixes once.
     points: this pass's contribution to the MFU of the whole step.
-    lost: the share of the whole step's time that is lost because this pass ran below its peak.
+    lost: the share of the whole step's time that was lost because this pass ran below its peak.
     """
 
     name: str
@@ -115,7 +119,8 @@ class PassRate:
 
 
 class StepPasses(Mapping[str, PassRate]):
-    """The passes of a step, an interval or a run by name. `Meter.passes()` returns one; `str()` is a table.
+    """Rates of the passes (rollout, update, …) of a step, an interval or a run, by name. `Meter.passes()` returns one;
+    `str()` is a table.
 
     learner: all learner passes together, or None.
     whole: all FLOPs over the wall clock of all GPUs.
@@ -150,7 +155,8 @@ class StepPasses(Mapping[str, PassRate]):
         return len(self._passes)
 
     def scalars(self, prefix: str = "perf/") -> dict[str, float]:
-        """Returns scalars for a logger: "perf/rollout/mfu_pct", "perf/learner/mfu_pct", "perf/whole/mfu_pct", …"""
+        """Returns the rates of all passes as a dict for a logger: "perf/rollout/mfu_pct", "perf/learner/mfu_pct",
+        "perf/whole/mfu_pct", …"""
         out: dict[str, float] = {}
         for one in [*self.values(), *([self.learner] if self.learner else []), self.whole]:
             if one.mfu is not None:
@@ -185,7 +191,7 @@ def _rate_with_tokens(row: dict[str, Any], tokens: int, wall: float) -> PassRate
 
 
 class TimedPass:
-    """One pass of a step while it runs. `Meter.timed()` returns it as a context manager."""
+    """One running pass of a step, such as a rollout. `Meter.timed()` returns it as a context manager."""
 
     __slots__ = (
         "name", "cost", "plan", "convention", "learns", "work", "shared", "bytes", "seconds", "_kept", "_gpus", "_peak",
@@ -208,9 +214,9 @@ class TimedPass:
         self._tbps = memory_tbps
 
     def add(self, *, slots: Mapping[str, Any] | None = None, **batch: Any) -> None:
-        """Counts a batch of this pass, with the keywords of Cost.flops. Prefixes that requests share count once.
+        """Counts a batch of this pass. Takes the keywords of Cost.flops. Prefixes that requests share count once.
 
-        slots: what kernels process for the batch, with the same keywords, if padding makes it larger than the batch.
+        slots: the batch with its padding, as a dict with the same keywords. Leave it out for a batch without padding.
             Example: requests with padded prompts, all decoded until the last request ends.
         """
         work = self.cost.flops(plan=self.plan, convention=self.convention, **batch)
@@ -219,7 +225,7 @@ class TimedPass:
             both = work.tally.accumulators()
             both[len(both) // 2 :] = run.tally.accumulators()[len(both) // 2 :]
             if any(both[: len(both) // 2] > both[len(both) // 2 :]):
-                raise Error("slots", "must contain the whole batch, but have a smaller sum than the batch: pass a slot for every sequence")
+                raise Error("slots", "must contain the whole batch, but add up to less than the batch: pass a slot for every sequence")
             tally = _core.Tally.from_accumulators(work.tally, both)
             self._read(run)
             work = self.cost.flops(plan=self.plan, convention=self.convention, tally=tally)
@@ -232,9 +238,9 @@ class TimedPass:
         self._add(work)
 
     def add_tree(self, parents: Sequence[int], lengths: Sequence[int], **accumulators: Any) -> None:
-        """Counts a tree of token runs, as Tally.add_tree does: each shared prefix once. The field `shared` has the
-        FLOPs that separate sequences would count in addition. accumulators: the keywords logits, measured and routed of
-        Cost.flops."""
+        """Counts sequences that share prefixes, as a tree of token runs (see Tally.add_tree): each shared prefix counts
+        once. The field `shared` then has the FLOPs that sharing saved. accumulators: the keywords logits, measured and
+        routed of Cost.flops."""
         keywords: dict[str, Any] = {"plan": self.plan, "convention": self.convention}
         tally = _core.Tally(self.cost, **keywords)
         tally.add_tree(parents, lengths)
@@ -323,7 +329,7 @@ class _Totals:
 
 
 class Passes:
-    """All passes of a meter: the passes of the open step, and the totals of earlier ones."""
+    """All passes of a meter: those of the open step, and the totals of the passes in earlier steps."""
 
     def __init__(self, meter: Meter) -> None:
         if meter.reduces:

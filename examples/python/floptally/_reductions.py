@@ -10,8 +10,8 @@ from ._errors import Error, shortened
 
 
 def checked_ranks(reduce: Any, convention: str, coefficients: int) -> int:
-    """Returns the number of ranks of a reduction. First checks that the reduction was made for the meter's convention,
-    model and plan."""
+    """Checks that a reduction was made for the meter's convention, model and plan. Returns the reduction's number of
+    ranks."""
     # A reduction without a layout yet raises its own error when asked for it.
     has_layout = hasattr(type(reduce), "layout") or hasattr(reduce, "layout")
     if not (callable(reduce) and has_layout and hasattr(reduce, "convention")):

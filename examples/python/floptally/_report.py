@@ -10,18 +10,18 @@ from ._html import to_html
 
 
 class Report:
-    """A report of the library as JSON and as a table; a notebook shows the table."""
+    """A report of the C++ library, as JSON and as a table. A notebook shows the table."""
 
     _json: str
     _table: str
     _cells: str
 
     def to_table(self) -> str:
-        """Returns the report as the table that the program prints."""
+        """Returns the report as the table of text that the command-line program prints."""
         return self._table
 
     def to_json(self) -> str:
-        """Returns the report as the JSON that the program prints. Counts are decimal strings."""
+        """Returns the report as the JSON text that the command-line program prints. Counts are decimal strings."""
         return self._json
 
     def to_dict(self) -> dict[str, Any]:

@@ -21,7 +21,8 @@ OWN_MASKS = re.compile(r"tokens_after_(\d+)|(?:later_)?chunks_of_\d+|chunk_squar
 
 
 def save(cost: Cost, path: PathLike) -> None:
-    """Writes a cost to a file, as JSON with a digest. A crash leaves the old file or the new one."""
+    """Writes a cost to a file, as JSON with a checksum. The write is atomic: after a crash the file is the old one or
+    the new one."""
     (model, plan), _, numbers, version = state_of(cost)
     text = json.dumps([model, keywords_of(plan)])
     record = {"floptally": version, "numbers_version": numbers, "sha256": digest_of(text), "cost": text}
@@ -38,7 +39,7 @@ def load(path: PathLike) -> Cost:
     except OSError:
         raise Error("path", f'cannot read "{os.fsdecode(path)}": pass a file that Cost.save wrote') from None
     except (ValueError, KeyError, TypeError):
-        raise Error("path", f'"{os.fsdecode(path)}" is not a file of Cost.save: write it by Cost.save') from None
+        raise Error("path", f'"{os.fsdecode(path)}" is not a file of Cost.save: pass a file that Cost.save wrote') from None
     if not isinstance(text, str) or digest != digest_of(text) or type(made_by[0]) is not int:
         raise Error("path", f'"{os.fsdecode(path)}" was changed after Cost.save wrote it: its digest differs. Write it again')
     model, plan = json.loads(text)
@@ -57,7 +58,8 @@ def tuples(value: Any) -> Any:
 
 
 def register(text: str) -> None:
-    """Registers the masks of `from_torch` that a saved cost names, so that loading the cost finds them."""
+    """Creates the masks of `from_torch` that a saved cost names, so that the cost can be loaded. text: the saved
+    cost."""
     for found in OWN_MASKS.finditer(text):
         from . import _torch_entries  # importing it creates the other masks
 
@@ -68,8 +70,8 @@ def register(text: str) -> None:
 
 
 def keywords_of(plan: Plan) -> dict[str, Any]:
-    """Returns the keywords from which `plan_of` constructs the same plan. "weights" is a list with such keywords for
-    each WeightSetting."""
+    """Returns a plan as a dict of its keywords, to save in a file. `plan_of` makes the same plan from this dict.
+    "weights" is a list with the keywords of each WeightSetting."""
     return {**state_of(plan)[0], "weights": [state_of(weight)[0] for weight in plan.weights]}
 
 

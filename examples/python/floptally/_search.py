@@ -13,7 +13,7 @@ from ._report import Report
 from ._waterfall import bandwidths_of
 
 if TYPE_CHECKING:
-    from ._core import Cost
+    from ._core import Breakdown, Cost
     from ._literals import LayoutFormat
 
 
@@ -30,7 +30,7 @@ class FoundLayout:
     bound: a lower bound of the step's time, with kernels at their peak and all communication hidden.
     bubble: the share of the time in which the busiest pipeline stage waits for other stages.
     memory_gib: memory of the fullest rank, `reserve_gib` included.
-    is_on_front: True if no other layout is both faster and smaller.
+    is_on_front: True if no other layout is both faster and smaller in memory (the Pareto front).
     """
 
     dp: int
@@ -67,17 +67,19 @@ class Search(Report):
     """The parallel layouts of a model that fit the memory, fastest first. `Cost.search()` returns one; `str()` is a
     table."""
 
-    def __init__(self, cost: Cost, **how: Any) -> None:
+    def __init__(self, model: Cost | Breakdown, **how: Any) -> None:
+        """model: a Cost, or a Breakdown of it, whose plan then applies."""
         if how.get("network_gbps") is not None:
             how["network_gbps"] = bandwidths_of(how["network_gbps"])
         plan = how.pop("plan", None)
-        self._how, self._cost, self._plan = how, cost, plan
+        self._how, self._model, self._plan = how, model, plan
         self._json, self._table, self._cells, more = self._search()
         self._found: dict[str, Any] = json.loads(self._json)
         self._settings: dict[str, dict[str, str]] = json.loads(more)["settings"]
 
     def _search(self, **more: Any) -> tuple[str, str, str, str]:
-        work = self._cost.flops(lengths=self._how["lengths"], plan=self._plan)
+        model = self._model
+        work = model if isinstance(model, _core.Breakdown) else model.flops(lengths=self._how["lengths"], plan=self._plan)
         return _core._search(work, **self._how, **more)
 
     @property
@@ -102,13 +104,20 @@ class Search(Report):
 
     @property
     def impossible(self) -> int:
-        """How many of the tried layouts cannot be used, since they do not divide the model, the batch or the ranks."""
+        """How many of the tried layouts are impossible, because their sizes do not divide the model, the batch or the
+        ranks."""
         return int(self._found["impossible"])
 
     @property
     def assumed(self) -> list[str]:
-        """What the predicted step times assume, one sentence for each assumption."""
+        """The assumptions behind the predicted step times, one sentence for each."""
         return list(self._found["assumed"])
+
+    @property
+    def efficiency(self) -> float | None:
+        """The part of the peak that products reach in the measured step, by the clock of the search. None unless
+        `Waterfall.best` made this search."""
+        return float(self._found["measured"]["efficiency"]) if "measured" in self._found else None
 
     @property
     def points(self) -> list[tuple[float, float]]:
@@ -121,7 +130,7 @@ class Search(Report):
         return float(self._found["memory_gib"])
 
     def text(self, layout_format: LayoutFormat) -> str:
-        """Returns the fastest layout as a trainer's settings: "megatron", "torchtitan", "areal" or "fsdp2"."""
+        """Returns the fastest layout as text: settings for "megatron", "torchtitan", "areal" or "fsdp2"."""
         if not self._settings:
             raise Error(
                 "layout_format",
@@ -136,8 +145,8 @@ class Search(Report):
         return written["text"]
 
     def explain(self, layout: str) -> str:
-        """Returns the place of a layout in the list, or the reason why it is not there: a size that does not divide
-        another, or how many GiB a rank lacks.
+        """Returns the position of a layout in the list of results, as text. If the layout is not in the list, returns
+        the reason: a size that does not divide another, or how many GiB a rank lacks.
 
         Args:
             layout: sizes by name, "tp=2, pp=4, mb=1, zero=optimizer, recompute=none", or a trainer's settings.
@@ -149,7 +158,7 @@ class Search(Report):
         return f"<Search: {self.fit} of {self.tried} layouts fit>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self._cost, {**self._how, "plan": self._plan})
+        return _again, (self._model, {**self._how, "plan": self._plan})
 
 
 def _layout(found: dict[str, Any]) -> FoundLayout:
@@ -159,5 +168,5 @@ def _layout(found: dict[str, Any]) -> FoundLayout:
     return FoundLayout(**layout, **{key: value for key, value in found.items() if key != "layout"})
 
 
-def _again(cost: Cost, how: dict[str, Any]) -> Search:
-    return Search(cost, **how)
+def _again(model: Cost | Breakdown, how: dict[str, Any]) -> Search:
+    return Search(model, **how)

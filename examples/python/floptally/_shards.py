@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class ExchangeBuffer(NamedTuple):
-    """A rank's send or receive buffer of an exchange. Samples are ordered by the rank that they go to or come from,
-    then by index.
+    """A rank's send or receive buffer of an exchange. Samples in the buffer are ordered by the rank that they go to or
+    come from, then by index.
 
     counts: the split sizes of an all-to-all. All fields but `samples` are in bytes.
     """
@@ -38,7 +38,7 @@ class ExchangeBuffer(NamedTuple):
 
 
 class RankExchange(NamedTuple):
-    """The buffers that one rank sends and receives in an exchange of samples."""
+    """The send and receive buffers of one rank in an exchange of samples between ranks."""
 
     rank: int
     send: ExchangeBuffer
@@ -46,8 +46,8 @@ class RankExchange(NamedTuple):
 
 
 class Pack(NamedTuple):
-    """One [1, T] row of packed samples: the indices of the samples, ascending, the boundaries of their real tokens, and
-    the boundaries of their slots."""
+    """One packed row [1, T] of samples: the indices of the samples (ascending), the boundaries of their real tokens,
+    and the boundaries of the samples with their padding."""
 
     samples: Indices
     cu_seqlens: Indices
@@ -60,8 +60,8 @@ class Pack(NamedTuple):
 
 
 class Packing(NamedTuple):
-    """Samples packed into rows. For each sample it has the pack, and the position in the pack where the sample's
-    slot begins."""
+    """The result of packing samples into rows. For each sample it has the number of the pack and the sample's first
+    position in the pack."""
 
     packs: list[Pack]
     pack_of: Indices
@@ -82,7 +82,7 @@ class LogitsBytes(NamedTuple):
 
 
 class StateBytes(NamedTuple):
-    """Bytes of weights, gradients and optimizer states on one rank."""
+    """Bytes of weights, gradients and optimizer states on one rank. `state_bytes()` returns one."""
 
     weights: int
     gradients: int
@@ -114,7 +114,7 @@ class StepModule(NamedTuple):
 
 
 class ModuleRate(NamedTuple):
-    """The TFLOP/s and the MFU of one module, over its own ranks and seconds."""
+    """The TFLOP/s and the MFU of one module of a step, over the module's own ranks and seconds."""
 
     name: str
     useful: int
@@ -148,8 +148,8 @@ class ModuleUtilization(NamedTuple):
 
 
 class ProbedStep:
-    """The context manager of MemoryProbe.step(). If its body raises, for example out of memory, the step still gets its
-    row and its snapshot."""
+    """The context manager that MemoryProbe.step() returns: it samples memory before and after its body. If the body
+    raises, for example out of memory, the row and the snapshot of the step are still written."""
 
     def __init__(self, probe: MemoryProbe, step: int) -> None:
         self._probe, self._step = probe, step
@@ -183,7 +183,8 @@ def selected(row: Any, indices: Indices, axis: int, tokens: int, field: str) -> 
 
 
 def merged(shards: Sequence[Any], order: Indices, axis: int, cp: int, tokens: int) -> Any:
-    """Returns the whole pack from the shards of all ranks, in the order of TokenSplit.restoring_order()."""
+    """Puts the shards of all ranks together and returns the whole pack. `TokenSplit.restoring_order()` says where each
+    token goes."""
     if len(shards) != cp:
         raise Error("shards", f"must have {cp} shards, one for each rank, got {len(shards)}")
     shards = [shard if hasattr(shard, "shape") else np.asarray(shard) for shard in shards]

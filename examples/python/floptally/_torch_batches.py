@@ -17,8 +17,8 @@ MOST, MOST_OF_FEW = 12, 3  #: so many batch sizes come from numbers that were co
 
 
 class Watched(int):
-    """A tensor size that is a multiple of the batch size. It records each integer that Python compares it with or
-    divides it by."""
+    """An int for a tensor size that is a multiple of the batch size. It records each number that Python compares it
+    with or divides it by, since a model may branch on its batch size."""
 
     scale: Fraction  #: size per sample
     noted: set[int]  #: batch sizes at which a comparison may turn out otherwise
@@ -60,8 +60,9 @@ for operator in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__
 
 
 class WatchedSizes(TorchFunctionMode):
-    """A mode in which each tensor size that is a multiple of the batch size is a `Watched`. When Python compares such a
-    size with a number, `noted` gets the batch sizes around the one at which the size equals this number."""
+    """A mode in which tensor sizes that are multiples of the batch size are `Watched`. If Python compares such a size
+    with a number, `noted` gets the batch sizes at which the size is close to this number. The model may behave
+    differently there."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,6 +81,6 @@ class WatchedSizes(TorchFunctionMode):
         return Watched.of(size, self.noted) if whole else size
 
     def batches(self, many: bool) -> list[int]:
-        """Returns the batch sizes at which to run the model, ascending. many: True for a model of many operators,
-        which gets only a few."""
+        """Returns the batch sizes at which to run the model, ascending. many: True for a model of many operators, which
+        is run at fewer batch sizes."""
         return sorted(self.noted - {1, 2, 3, WATCHED})[: MOST_OF_FEW if many else MOST]

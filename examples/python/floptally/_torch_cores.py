@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class MoreLengths(Exception):
-    """Raised after a training step at one more length was added. The caller must then read all masks again."""
+    """Raised when a training step at one more sequence length was added. The caller must then read all masks again."""
 
 
 #: Why the pairs of a core cannot be counted, or an empty text; (heads, of how many, mask); (attended pairs, all pairs).
@@ -52,10 +52,10 @@ class Attended:
 
 
 class SeenMasks:
-    """Finds the mask of each attention core. The mask that the caller passed comes first, then the one that the core
+    """Finds the mask of each attention core of a model: the mask that the caller passed, else the one that the core
     used when it ran.
 
-    near: the first `near` input sizes must show each mask.
+    near: each mask must be visible at the first `near` input sizes.
     """
 
     def __init__(self, chosen: Mapping[str, Mask], names: Names, sizes: Sequence[Size], near: int) -> None:
@@ -71,7 +71,7 @@ class SeenMasks:
         self.more: Callable[[], bool] | None = None
 
     def of(self, series: Series, is_square: bool) -> Attended:
-        """Returns the pairs that an attention core attends.
+        """Returns the (query, key) pairs that an attention core attends, as an Attended.
 
         series: a matrix product of the core.
         is_square: True if the core has n² pairs at length n.
@@ -128,13 +128,13 @@ class SeenMasks:
         raise Error(
             series.module or "model",
             f"has an attention mask whose values {reason} ({series.first.op}): pass masks={{'{series.module or '*'}': "
-            f"floptally.Mask...}}, or a mask of Mask.from_callable",
+            f"floptally.Mask.causal()}}, another mask of floptally.Mask, or one that Mask.from_callable creates",
         )
 
     def looked_at(self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> Looked:
-        """Returns (reason, masks of the heads, (attended pairs, all pairs) at each size) of an attention core. The
-        reason says why the pairs cannot be counted; it is empty if they can. The result is kept, since the layers of
-        a model often attend the same pairs."""
+        """Reads the attended pairs of an attention core at each input size. Returns (reason, masks of the heads,
+        (attended pairs, all pairs) at each size). The reason says why the pairs cannot be counted; it is empty if they
+        can. Results are cached, since the layers of a model often attend the same pairs."""
         key = tuple(id(pairs) for pairs in flat(seen))
         if key not in self.looked:
             reason = odd(sizes, seen)
@@ -143,8 +143,8 @@ class SeenMasks:
         return self.looked[key]
 
     def of_decisions(self, one: Series) -> Attended:
-        """Returns the pairs of a product that makes a mask, such as the scores of an indexer: the pairs from which
-        the mask was chosen. The masks that the caller passed do not apply to it."""
+        """Returns the pairs of a product whose result a mask is made from, such as the scores of an indexer. These are
+        the pairs among which the mask chooses. The masks that the caller passed do not apply to this product."""
         seen = [[pairs for pairs in several if isinstance(pairs, Pairs)] for several in one.seen]
         places = [place for place, several in enumerate(one.seen) if not is_unseen(several)]
         sizes, every = [self.sizes[place] for place in places], [seen[place] for place in places]
@@ -158,8 +158,8 @@ class SeenMasks:
             self.notes.append(text)
 
     def by_head(self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> list[tuple[int, int, Mask]]:
-        """Returns (number of heads, number of all heads, mask) for each group of heads with equal attended pairs.
-        Empty if the pairs of some head fit no mask."""
+        """Groups the heads of an attention core by their attended pairs. Returns (number of heads in the group, number
+        of all heads, mask) for each group. Empty if the pairs of some head fit no mask."""
         if any(len(several) != 1 for several in seen):
             return []
         heads = [heads_of(several[0], size[0]) for several, size in zip(seen, sizes)]
@@ -178,8 +178,8 @@ class SeenMasks:
         return parts
 
     def table(self, sizes: Sequence[Size], patterns: Sequence[Pattern]) -> Mask | None:
-        """Returns a mask that looks up its pairs by length in a table. It is for attended pairs that fit no known
-        mask. Returns None if there is not one query and one key for each token."""
+        """Returns a mask that looks up its number of pairs in a table by sequence length. Use it for attended pairs
+        that fit no known mask. Returns None unless there is one query and one key for each token."""
         wide = []
         for pattern, size in zip(patterns, sizes):
             if isinstance(pattern, Rows) and pattern.queries * pattern.keys > MOST_ELEMENTS:
@@ -216,7 +216,7 @@ def flat(seen: Iterable[Iterable[Any]]) -> list[Any]:
 
 
 def is_unseen(seen: Iterable[Seen]) -> bool:
-    """True if some of the attended pairs of a step could not be computed."""
+    """True if some of the attended pairs in a training step could not be computed."""
     for pairs in seen:
         if isinstance(pairs, Unseen):
             return True
@@ -227,8 +227,8 @@ def is_unseen(seen: Iterable[Seen]) -> bool:
 
 
 def odd(sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> str:
-    """Returns why the attended pairs of an attention core cannot be counted: they depend on data, or differ between
-    samples. Empty if they can be counted."""
+    """Returns the reason why the attended pairs of an attention core cannot be counted: they "depend on data" or
+    "differ between the samples of a batch". Empty if they can be counted."""
     by_length: dict[tuple[int, int], tuple[int, Counter[bytes]]] = {}
     for size, several in zip(sizes, seen):
         samples = size[0]
@@ -249,7 +249,7 @@ def odd(sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> str:
 
 
 def content(pattern: Pattern) -> bytes:
-    """Returns a dict key for a pattern of attended pairs. Equal patterns have equal keys."""
+    """Returns a dict key for a pattern of attended (query, key) pairs. Equal patterns have equal keys."""
     if isinstance(pattern, str):
         return pattern.encode()
     if isinstance(pattern, Rows):
@@ -260,8 +260,8 @@ def content(pattern: Pattern) -> bytes:
 
 
 def heads_of(pairs: Pairs, samples: int) -> list[int] | None:
-    """Returns the index of each head's pattern in `pairs.patterns`. None if the samples of a batch have different
-    patterns."""
+    """Returns, for each attention head, the index of its pattern of attended pairs in `pairs.patterns`. None if the
+    samples of a batch have different patterns."""
     if len(pairs.patterns) == 1:
         return [0] * max(len(pairs.of) // samples, 1)
     if len(pairs.of) % samples:
@@ -283,8 +283,8 @@ def as_square(pairs: Pairs, number: int) -> Pattern:
 
 
 def count_under(mask: Mask | None, several: Sequence[Seen]) -> tuple[int, int] | None:
-    """Counts the pairs of an attention core in one step under a mask that was passed. Returns (attended pairs, all
-    pairs). Returns None if there is no mask, or if the numbers of keys and queries differ."""
+    """Counts the pairs of an attention core in one training step under a mask that the user passed. Returns (attended
+    pairs, all pairs). Returns None if there is no mask, or if the numbers of keys and queries differ."""
     attended = every = 0
     for pairs in several:
         heads = len(pairs.of) if isinstance(pairs, Pairs) else pairs.heads
@@ -296,8 +296,9 @@ def count_under(mask: Mask | None, several: Sequence[Seen]) -> tuple[int, int] |
 
 
 def count_of_parts(parts: Sequence[tuple[int, int, Mask]], several: Sequence[Seen]) -> tuple[int, int] | None:
-    """Counts the pairs of an attention core in one step by the masks of its heads. Returns (attended pairs, all
-    pairs). Returns None if the numbers of keys and queries differ, or if a mask is a table without this length."""
+    """Counts the pairs of an attention core in one training step by the masks of its heads. Returns (attended pairs,
+    all pairs). Returns None if the numbers of keys and queries differ, or if a mask is a table that lacks this
+    length."""
     pairs = several[0] if len(several) == 1 else None
     if not isinstance(pairs, Pairs) or pairs.queries != pairs.keys:
         return None
@@ -319,10 +320,10 @@ TABLES: dict[str, tuple[Mask, dict[tuple[int, int], int]]] = {}
 
 
 def by_length(what: str, numbers: Mapping[tuple[int, int], int], shape: PairShape = "units") -> Mask:
-    """Returns a mask that looks up its pairs by (length, keys) in a table.
+    """Returns a mask that looks up its number of pairs in a table.
 
     what: the beginning of the mask's name, "pairs" or "units".
-    numbers: the table.
+    numbers: the table, {(length, keys): number of pairs}.
     """
     table = dict(numbers)
     text = repr((sorted(table.items()), shape))
@@ -349,7 +350,7 @@ def counting(name: str, table: Mapping[tuple[int, int], int]) -> Callable[[int, 
 
 
 def by_formula(what: str, terms: Mapping[str, int], divisor: int, least: int, shape: PairShape = "units") -> Mask:
-    """Returns a mask whose pairs are a polynomial in the length n and the number of keys k.
+    """Returns a mask whose number of pairs is a polynomial in the sequence length n and the number of keys k.
 
     terms: {statistic: coefficient} of the polynomial. Its value is divided by `divisor`.
     least: the smallest length that the polynomial was fitted to.

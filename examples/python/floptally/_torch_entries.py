@@ -59,8 +59,8 @@ RULES = {
 
 
 def tokens_after(first: int) -> Mask:
-    """Returns a statistic that counts the tokens of a sequence after the first `first` ones. Convolutions without
-    padding, and layers that read the previous token, need it."""
+    """Returns a statistic (a number for each sequence) that counts the tokens after the first `first` ones. FLOPs of
+    convolutions without padding, and of layers that read the previous token, are proportional to this number."""
 
     def count(length: int, past: int, keys: int) -> int:
         return max(length - max(first - past, 0), 0)
@@ -74,8 +74,8 @@ AFTER: dict[int, Mask] = {}
 
 
 def unregistered(unit: str | Mask) -> str | Mask:
-    """Returns a statistic with the values of `unit` that PyTorch's conventions do not count. It is for operators
-    that FlopCounterMode has no formula for. A measured unit is returned unchanged."""
+    """Returns a statistic (a number for each sequence) with the values of `unit`, for operators that FlopCounterMode
+    has no formula for. PyTorch's conventions do not count this statistic. A measured unit is returned unchanged."""
     counted = of_name(unit) if isinstance(unit, str) else unit
     if counted.name.startswith("measured("):
         return unit
@@ -86,7 +86,7 @@ def unregistered(unit: str | Mask) -> str | Mask:
 
 
 def of_name(unit: str) -> Mask:
-    """Returns the mask that counts the statistic of this name."""
+    """Returns the Mask that counts the statistic of this name, such as "tokens" or "squares"."""
     if unit in RULES:
         return RULES[unit]
     if "_by_length_" in unit:
@@ -107,13 +107,15 @@ def of_name(unit: str) -> Mask:
 
 
 def unit_of_entry(unit: str) -> Any:
-    """Returns the statistic of this name in the form that an Entry takes as `unit=`."""
+    """Returns the statistic of this name ("tokens", "squares", …) in the form that `Entry(unit=…)` takes: a name or a
+    Mask."""
     name = {"patches": "tokens"}.get(unit, unit)
     return name if name in ("count", "tokens", "keys") else of_name(unit)
 
 
 def with_every_operator(cost: Cost) -> Cost:
-    """Returns a cost in which PyTorch's conventions also count operators that FlopCounterMode has no formula for."""
+    """Returns a cost in which PyTorch's conventions count all operators, even those that FlopCounterMode has no formula
+    for."""
     entries = []
     for one in cost.entries:
         unit: Any = one.unit
@@ -134,7 +136,8 @@ PAIRS: dict[str, str] = {"units": "pairs", "masked_out": "masked_out_pairs"}
 
 
 def in_chunks(name: str) -> Mask:
-    """Returns a statistic that counts chunks of a sequence. A last chunk that is not full counts as a whole one.
+    """Returns a statistic (a number for each sequence) that counts the sequence's chunks. A last chunk that is not full
+    counts as one.
 
     name: "chunks of 64" counts all chunks, "later chunks of 64" all but the first. "chunk squares of 64" counts the
         square of their number.
@@ -173,7 +176,8 @@ def statistic(name: str, size: Size) -> int:
 def shown(size: Size, arity: int) -> str:
     """Returns an input size as text for an error, such as "2 samples, length 64".
 
-    arity: what varies. 1: samples; 2: samples and length; 3: samples, length and keys; or GRIDS.
+    arity: which sizes vary. 1: samples; 2: samples and length; 3: samples, length and keys; GRIDS: samples, rows and
+        columns of patches.
     """
     if arity == GRIDS:
         return f"{size[0]} samples of {size[1]} x {size[2]} patches"
@@ -189,7 +193,8 @@ def batch_of(size: Size, arity: int) -> dict[str, Any]:
 
 
 def solved(sizes: Sequence[Size], values: Sequence[int], names: Sequence[str]) -> dict[str, Fraction]:
-    """Finds a coefficient for each statistic, so that the sum of coefficient times statistic is the value at each size.
+    """Solves linear equations for a coefficient of each statistic (tokens, squares, …). At each input size, the sum of
+    coefficient times statistic must be the value.
 
     sizes: as many input sizes as there are names.
     values: the value at each size.
@@ -238,7 +243,7 @@ def without_first(found: dict[str, int], sizes: Iterable[Size]) -> dict[str, int
 
 
 def masks_by_count(values: Mapping[Size, int], flops: int) -> Iterator[Mask]:
-    """Returns known masks that have as many pairs as an attention core attends. It is for cores that process their
+    """Returns known masks with the same number of pairs as an attention core attends. Used for cores that process their
     queries in parts.
 
     values: {input size: FLOPs over attended pairs}.
@@ -265,7 +270,7 @@ def is_cubic(points: Sequence[tuple[int, int]]) -> bool:
 
 
 class Names:
-    """Finds the name of the component that a module or a parameter belongs to."""
+    """Finds the component name that a module or a parameter of the model belongs to."""
 
     def __init__(
         self,
@@ -293,8 +298,8 @@ class Names:
         return "*" in self.folded(module).split(".")
 
     def component(self, module: str) -> str:
-        """Returns the component that a module belongs to, by the caller's `components` and `depth`. The name may still
-        be too long."""
+        """Returns the name of the component that a module belongs to, by the caller's `components` and `depth`. The
+        name may still be longer than 39 characters."""
         if callable(self.components):
             return self.components(module) or self.root
         folded = self.folded(module)
@@ -331,8 +336,8 @@ class Names:
 
     @staticmethod
     def cut(name: str, taken: Iterable[str]) -> str:
-        """Returns ``..`` and the last characters of a name. Adds a number if that name is in `taken`. It is for
-        names that are still too long or not unique after whole parts were left out."""
+        """Shortens a component name to ``..`` and its last characters. Adds a number if the short name is in `taken`.
+        Used for names that are still too long, or not unique, after whole parts were left out."""
         others = set(taken)
         for number in range(len(others) + 2):
             mark = f"~{number}" if number else ""
@@ -344,8 +349,8 @@ class Names:
 
 @dataclass
 class Series:
-    """One matrix product of a module, with its FLOPs at each input size that was run. If a module runs more products
-    at some sizes than at others, it stands for the sum of all products of one kind."""
+    """One matrix product of a module, with its FLOPs at each input size that was run. If a module runs more products at
+    some sizes than at others, a Series is the sum of all products of one kind."""
 
     first: Product
     forward: list[int]
@@ -369,9 +374,9 @@ class Series:
         return any(self.recomputed) and self.recomputed == self.forward
 
     def by_formula(self) -> list[Series]:
-        """Splits the product into the FLOPs that FlopCounterMode counts without floptally's formulas, and the other
-        FLOPs. Leaves out a part without FLOPs. Does not split if FlopCounterMode counts only the backward, since no
-        entry can express that."""
+        """Splits a product into two: the FLOPs that FlopCounterMode counts without floptally's formulas, and the other
+        FLOPs. A part without FLOPs is left out. If FlopCounterMode counts only the backward, the product is not split,
+        since a cost cannot express that."""
         if not any(self.own_forward) and not any(self.own_backward):
             return [self]
         again = [own if self.recomputed[at] else 0 for at, own in enumerate(self.own_forward)]
@@ -410,8 +415,8 @@ def series_of(products: list[list[Product]]) -> Series:
 
 
 def gathered(several: Sequence[Series]) -> Series:
-    """Returns the sum of several products. Data may decide how many tokens each expert gets, while the number for
-    all experts together is fixed."""
+    """Returns the sum of several products as one Series. Use it for experts: data may decide how many tokens each
+    expert gets, while the number for all experts together is fixed."""
 
     def sums(of: Callable[[Series], list[int]]) -> list[int]:
         return [sum(values) for values in zip(*map(of, several))]
@@ -430,15 +435,15 @@ def gathered(several: Sequence[Series]) -> Series:
 
 
 def kind_of(product: Product) -> tuple[str, tuple[str, ...]]:
-    """Returns (kind, names of the weights) of a matrix product. A product of kind "weight" without a weight becomes
-    "activations". If a module runs more products at some input sizes than at others, the caller adds up those for which
-    this function returns the same."""
+    """Returns (kind, names of the weights) of a matrix product. The kind is "activations" if the product has no weight.
+    Products of a module for which this result is equal are added up, if the module runs different numbers of products
+    at different input sizes."""
     return "activations" if product.kind == "weight" and not product.weights else product.kind, product.weights
 
 
 def aligned(steps: Sequence[Step]) -> list[Series]:
-    """Returns a Series for each matrix product of the model, in the order of the forward. steps: a Step for each
-    input size."""
+    """Matches the matrix products of several training steps with each other. Returns a Series for each product, in the
+    order of the forward. steps: a Step for each input size."""
     of_module: list[dict[str, list[Product]]] = []
     for step in steps:
         found: dict[str, list[Product]] = {}
@@ -459,7 +464,7 @@ def aligned(steps: Sequence[Step]) -> list[Series]:
 
 @dataclass
 class Table:
-    """Makes the entries of a model's cost from its matrix products."""
+    """Makes the entries of a model's cost from the matrix products that ran at several input sizes."""
 
     model: torch.nn.Module  #: the fake copy that ran
     sizes: list[Size]
@@ -515,8 +520,8 @@ class Table:
         return self.recomputing(self.checked(), series)
 
     def with_form(self, series: Sequence[Series]) -> list[Series]:
-        """Returns the products whose FLOPs a cost can express. Products that a cost can only express together, such
-        as those of all experts, are replaced by their sum."""
+        """Returns the products whose FLOPs can be written as integers per unit. Products for which this works only
+        together, such as those of all experts, are replaced by their sum."""
         found: list[Series] = []
         odd: dict[tuple[str, str, tuple[str, ...], bool], list[Series]] = {}
         problems: dict[tuple[str, str, tuple[str, ...], bool], Error] = {}
@@ -546,8 +551,8 @@ class Table:
     # -- fits ---------------------------------------------------------------------------------------------------------
 
     def fit(self, module: str, op: str, values: Sequence[int]) -> dict[str, int]:
-        """Returns {name of a statistic: FLOPs per unit} that gives the FLOPs at every input size. Raises an Error if
-        there are no such ints.
+        """Fits the FLOPs of a product to sums over the batch. Returns {name of a statistic: FLOPs per unit}, in ints
+        that give the FLOPs at every input size. Raises an Error if there are no such ints.
 
         module, op: the name of the module and of the operator, for the error.
         values: the FLOPs at each size.
@@ -610,8 +615,8 @@ class Table:
         raise AssertionError(where)
 
     def table_of(self, where: str, table: Mapping[tuple[int, int], int]) -> dict[str, int]:
-        """Makes a new statistic that looks up its value by length in a table. Returns {name of the statistic: FLOPs per
-        unit}.
+        """Makes a new statistic (a number for each sequence) that looks up its value by sequence length in a table.
+        Returns {name of the statistic: FLOPs per unit}.
 
         where: the module's name, for a note.
         table: {(length, keys): FLOPs of one sample} at the lengths that ran.
@@ -626,11 +631,12 @@ class Table:
         return {name: whole}
 
     def is_other(self, index: int) -> bool:
-        """True if `sizes[index]` is the first input size with another batch size than sizes[0]."""
+        """True if `sizes[index]` is the first input size whose batch size differs from that of sizes[0]."""
         return index == next(i for i, size in enumerate(self.sizes) if size[0] != self.sizes[0][0])
 
     def length_of(self, value: int, size: Size, at: Callable[[Size], Fraction]) -> int:
-        """Returns the shorter sequence length at which the fitted formula already has this value. 0 if there is none.
+        """Returns the shorter sequence length at which the fitted formula gives the same FLOPs, for a model that cuts
+        its input there. 0 if there is no such length.
 
         value: FLOPs at the input size `size`.
         at: the fitted formula, a function of the input size.
@@ -679,8 +685,8 @@ class Table:
         return base + ": chunks, padding or data decide. Chunks of fixed size fit lengths= of whole ones"
 
     def passes_of(self, series: Series, forward: Sequence[int]) -> dict[str, dict[int, int]]:
-        """Splits the forward FLOPs of a product by how often the backward repeats them: n times, with n = 2, 1 or 0.
-        Returns {statistic: {n: FLOPs per unit}}.
+        """Splits the forward FLOPs of a product by n = 2, 1 or 0: the backward runs n times as many FLOPs. Returns
+        {statistic: {n: FLOPs per unit}}.
 
         forward: the forward FLOPs at each input size.
         """
@@ -713,8 +719,8 @@ class Table:
             raise Error(
                 where,
                 f"{series.first.op} counts {forward[0]} forward and {backward[0]} backward with "
-                f"{shown(self.sizes[0], self.arity)}: the backward must be at most twice the forward, so pass "
-                "formulas= for the operator",
+                f"{shown(self.sizes[0], self.arity)}: the backward must be at most twice the forward: pass "
+                f"formulas={{{series.first.op}: function}}, whose function returns its FLOPs",
             )
         return split
 
@@ -772,8 +778,8 @@ class Table:
         return "linear"
 
     def add_fused(self, series: Series) -> None:
-        """Adds the entries of a fused attention kernel. Its forward runs QK^T and PV once. Its backward runs each of
-        them twice, and QK^T once more."""
+        """Adds the cost entries of a fused attention kernel. Its forward runs QK^T and PV once. Its backward runs twice
+        as many FLOPs, and QK^T once more."""
         scores, values = [], []
         for heads, queries, keys, width, value_width in series.dims:
             scores.append(2 * heads * queries * keys * width)
@@ -783,14 +789,15 @@ class Table:
             raise Error(
                 where,
                 f"{series.first.op} counts {series.forward[0]} FLOPs in its forward, which differs from the product of its "
-                "shapes: pass formulas= for it",
+                f"shapes: pass formulas={{{series.first.op}: function}}, whose function returns its FLOPs",
             )
         trained = [3 * s + 2 * v for s, v in zip(scores, values)] == series.backward
         if not trained and any(series.backward):
             raise Error(
                 where,
                 f"{series.first.op} counts {series.forward[0]} forward and {series.backward[0]} backward, but the backward of an "
-                "attention must be three products of scores and two of values, or 0: pass formulas= for it",
+                "attention must be three products of scores and two of values, or 0: pass "
+                f"formulas={{{series.first.op}: function}}, whose function returns its FLOPs",
             )
         term = "{}" if trained else "detached"
         for kind, counted in (("scores", scores), ("values", values)):
@@ -798,8 +805,8 @@ class Table:
         self.put_softmax(series, [3 * dims[0] * dims[1] * dims[2] for dims in series.dims])
 
     def add_activations(self, series: Series) -> None:
-        """Adds a product of two activations: QK^T, PV, or one outside of attention. A product is PV if it sums over an
-        axis of the sequence's length."""
+        """Adds the cost entries for a product of two activations: QK^T, PV, or one outside of attention. A product is
+        PV if it sums over an axis of the sequence's length."""
         if series.first.kind == "operator" and self.is_fused_operator(series):
             return
         units = self.fit(series.module, series.first.op, series.forward)
@@ -830,9 +837,9 @@ class Table:
                 self.put(series, unit, name, flops)
 
     def is_fused_operator(self, series: Series) -> bool:
-        """Adds the entries of a user's operator if its FLOPs are those of a fused attention kernel: 5 products in
-        the backward for 2 in the forward. Half of the forward is QK^T. Returns False, and adds nothing, for any
-        other operator."""
+        """Adds the cost entries of a user's operator if its FLOPs are those of a fused attention kernel: 5 products in
+        the backward for 2 in the forward. Half of the forward is QK^T. Returns False, and adds nothing, for any other
+        operator."""
         if [2 * b for b in series.backward] != [5 * f for f in series.forward]:
             return False
         self.fused = True
@@ -842,7 +849,7 @@ class Table:
         return True
 
     def put_core(self, series: Series, term: str, units: Mapping[str, int]) -> None:
-        """Adds the entries of an attention core. They count only attended pairs.
+        """Adds the cost entries of an attention core. Only attended pairs count.
 
         units: {statistic: FLOPs per unit} over all pairs of the core. If the core has n² pairs at length n, its mask
             replaces the statistic n². For any other core, the FLOPs over attended pairs are fitted.
@@ -858,8 +865,9 @@ class Table:
             self.put_part(series, term, units, attended)
 
     def are_of_lengths(self, one: Series, units: Mapping[str, int], attended: Attended) -> bool:
-        """True if the masks of an attention core can count its pairs from the sequence lengths alone. All heads must
-        have the same FLOPs, and the core must add no tokens to the sequence, unless the caller passed the masks."""
+        """True if the masks of an attention core can count its pairs from the sequence lengths alone. This needs equal
+        FLOPs in all heads. It also needs a core that adds no tokens to the sequence, unless the caller passed the
+        masks."""
         whole = all(flops * k % n == 0 for unit, flops in units.items() if unit in SQUARES for k, n, _ in attended.parts)
         added = any(mask != Mask.bidirectional() for _, _, mask in attended.parts) and self.extra_tokens(one)
         return whole and (attended.is_given or not added or not any(attended.counts))
@@ -881,8 +889,8 @@ class Table:
                 self.put(series, mask, term, flops * heads // of)
 
     def put_part(self, series: Series, term: str, units: Mapping[str, int], attended: Attended) -> None:
-        """Splits the FLOPs of an attention core into those over attended pairs and those over masked pairs. Adds
-        entries for both. Only conventions that count every pair count the masked ones."""
+        """Splits the FLOPs of an attention core into those over attended pairs and those over masked pairs. Adds cost
+        entries for both. The entries for masked pairs count only in conventions that count every pair."""
         where = series.module or self.names.root
         values: dict[Size, int] = {}
         masked_out: dict[Size, int] = {}
@@ -897,7 +905,7 @@ class Table:
                 raise Error(
                     where,
                     f"{series.first.op} attends {count[0]} of {count[1]} pairs with {shown(size, self.arity)}, which "
-                    "fits no mask: pass masks=",
+                    f"fits no known mask: pass masks={{'{series.module or '*'}': floptally.Mask.causal()}} or another mask",
                 )
             values[size] = every * count[0] // count[1]
             masked_out[size] = every - values[size]
@@ -906,7 +914,7 @@ class Table:
             raise Error(
                 where,
                 f"{series.first.op} has a mask, and its module runs other products of activations that look the same: "
-                "put the attention into a module of its own",
+                "move the attention into a separate module",
             )
         self.has_parts = True
         squares = sum(units.values()) if len(units) == 1 and next(iter(units)) in SQUARES else 0
@@ -920,8 +928,8 @@ class Table:
             self.put_values(series, term, masked_out, "masked_out")
 
     def put_values(self, series: Series, term: str, values: Mapping[Size, int], shape: PairShape) -> None:
-        """Adds entries for a part of an attention core's FLOPs, such as those over attended pairs. Takes the first form
-        that fits: a sum of statistics, a polynomial of the length, a table by length.
+        """Adds cost entries for a part of an attention core's FLOPs, such as those over attended pairs. Uses the first
+        form that fits: a sum of statistics, a polynomial of the length, a table by length.
 
         values: {input size: FLOPs}.
         """
@@ -955,11 +963,19 @@ class Table:
 
         where = series.module or self.names.root
         if self.arity == GRIDS:
-            raise Error(where, f"{series.first.op} attends pairs that fit no mask over image grids: pass masks=")
+            raise Error(
+                where,
+                f"{series.first.op} attends pairs that fit no known mask over image grids: pass "
+                f"masks={{'{series.module or '*'}': floptally.Mask.causal()}} or another mask",
+            )
         table: dict[tuple[int, int], int] = {}
         for size, value in values.items():
             if table.setdefault(size[1:], value // size[0]) * size[0] != value:
-                raise Error(where, f"{series.first.op} attends a number of pairs that is not proportional to the batch size: pass masks=")
+                raise Error(
+                    where,
+                    f"{series.first.op} attends a number of pairs that is not proportional to the batch size: pass "
+                    f"masks={{'{series.module or '*'}': floptally.Mask.causal()}} or another mask",
+                )
         whole = common(table.values())
         mask = by_length(PAIRS[shape], {key: value // whole for key, value in table.items()}, shape)
         if shape == "units":
@@ -968,8 +984,8 @@ class Table:
         self.put(series, mask, term, whole, plain=0)
 
     def extra_tokens(self, series: Series) -> str:
-        """Returns text on the FLOPs of an attention core whose queries do not grow with the length, such as learned
-        queries. No mask counts their pairs. Empty if there are none."""
+        """Returns text about FLOPs of an attention core that do not grow with the sequence length, such as those of
+        learned queries. No mask counts such pairs. Empty if there are none."""
         units = self.fit(series.module, series.first.op, series.forward)
         found = [name for name in ("count", "passes") if name in units]
         # There may be more keys than queries: a prefix that every query attends.
@@ -988,8 +1004,8 @@ class Table:
         self.put_core(series, "softmax", units)
 
     def in_pools(self, series: Series, elements: list[int]) -> dict[str, int]:
-        """Returns {"chunk squares of n": FLOPs per square} for a softmax over tokens that were pooled by n. All input
-        lengths must be multiples of n. Raises an Error if no n fits.
+        """Fits the FLOPs of a softmax over tokens that were pooled by n. Returns {"chunk squares of n": FLOPs per
+        square}. All input lengths must be multiples of n. Raises an Error if no n fits.
 
         elements: the FLOPs at each input size.
         """
@@ -1001,8 +1017,8 @@ class Table:
             self.chunks = before
 
     def add_softmax(self, series: Sequence[Series]) -> None:
-        """Adds entries for the softmax over attention scores: three FLOPs for each score. Only conventions that
-        count a softmax use these entries."""
+        """Adds cost entries for the softmax over attention scores: three FLOPs for each score. These entries count only
+        in conventions that count a softmax."""
         cores = {one.module: one for one in series if one.first.kind == "activations"}
         for module, core in cores.items():
             elements = [step.softmax.get(module, (0, 0))[0] for step in self.steps]
@@ -1012,8 +1028,8 @@ class Table:
     # -- parameters ---------------------------------------------------------------------------------------------------
 
     def add_parameters(self) -> None:
-        """Adds entries for the parameters that are in no matrix product, such as those of norms. Each belongs to the
-        component of its module."""
+        """Adds cost entries for the parameters that are in no matrix product, such as those of norms. Each parameter
+        belongs to the component of its module."""
         step = self.steps[0]
         with_product = {product.module for product in step.products}
         for name, parameter in self.model.named_parameters():
@@ -1034,8 +1050,8 @@ class Table:
             self.put_entry(self.names.component(module), self.side_of(module), term, 2 * count, stored)
 
     def side_of(self, module: str) -> str:
-        """Returns the name of the statistic that counts a parameter outside of matrix products: "keys" if the
-        parameter's module runs only over the encoder's tokens, else "tokens"."""
+        """Returns the unit by which a parameter outside of matrix products is counted: "keys" if the parameter's module
+        runs only over the encoder's tokens, else "tokens"."""
         while True:
             around = {
                 unit
@@ -1054,7 +1070,8 @@ class Table:
         return "torch_flop_counter" if self.fused else "torch_flop_counter_eager"
 
     def said(self, sizes: Iterable[Size]) -> str:
-        """Returns input sizes as text for a note: batch x length, batch x length x keys, or batch x rows x columns."""
+        """Returns input sizes as text for a note, such as "at 2 x 64, 2 x 128": batch x length, batch x length x keys,
+        or batch x rows x columns."""
         return "at " + ", ".join(" x ".join(str(n) for n in size[: min(self.arity, 3)]) for size in sizes)
 
     def all_notes(self) -> list[str]:
@@ -1108,7 +1125,7 @@ class Table:
     def put(
         self, series: Series, unit: str | Mask, term: str, flops: int, parameters: int = 0, plain: int | None = None
     ) -> None:
-        """Adds an entry for a matrix product to the cost. Takes the arguments of put_entry."""
+        """Adds a cost entry for a matrix product. Takes the arguments of put_entry."""
         weight = ""
         if series.weights and series.first.kind == "weight":
             own = series.weights[0].rpartition(".")[2]
@@ -1130,14 +1147,15 @@ class Table:
         weight: str = "",
         plain: int | None = None,
     ) -> None:
-        """Adds an entry to the cost. plain: its FLOPs per unit if masked pairs count too. None: the same as `flops`."""
+        """Adds an entry to the cost. plain: FLOPs per unit for conventions that also count masked pairs. None: the same
+        as `flops`."""
         row = self.rows.setdefault((component, unit, term, weight), [0, 0, 0])
         row[0] += flops
         row[1] += parameters
         row[2] += flops if plain is None else plain
 
     def made(self, plain: bool = False) -> Cost:
-        """Returns a cost with the entries that were added so far. plain: True counts masked pairs too, as PyTorch
+        """Returns a Cost of the entries that were added so far. plain: True counts masked pairs too, as PyTorch
         does."""
         short = self.names.short(component for component, _, _, _ in self.rows)
         tower: Tower = "vision" if self.arity == GRIDS else "text"
@@ -1156,17 +1174,17 @@ class Table:
 
     @property
     def has_tables(self) -> bool:
-        """True if an entry of the cost looks up its statistic by length in a table."""
+        """True if some FLOPs of the cost are known only as a table by sequence length, not as a formula."""
         units = (unit if isinstance(unit, str) else unit.name for _, unit, _, _ in self.rows)
         return any("_by_length_" in unit for unit in units)
 
     @property
     def once(self) -> bool:
-        """True if some work runs once per forward pass, independent of the batch."""
+        """True if some work runs once per forward pass, whatever the batch is."""
         return any(unit == "passes" for _, unit, _, _ in self.rows)
 
     def forward(self, size: Size) -> int:
-        """Returns the forward FLOPs that the cost counts at an input size. Masked pairs and all operators count."""
+        """Returns the forward FLOPs that the fitted cost has at an input size. Masked pairs and all operators count."""
         return int(self.made(plain=True).flops(**self.batch_of(size)).padded.forward)
 
     @property
@@ -1178,8 +1196,8 @@ class Table:
         return {**batch, "measured": {"sample_pairs": size[0] ** 2}} if self.pairs_samples else batch
 
     def checked(self) -> Cost:
-        """Compares the cost with PyTorch's count at every input size, and returns the cost. Raises an Error for a
-        difference that no note states. Masked pairs count in this comparison, as PyTorch counts them."""
+        """Compares the fitted cost with PyTorch's FLOP count at every input size, and returns the cost. Raises an Error
+        if the two differ and no note explains it. Masked pairs count in this comparison, as in PyTorch's count."""
         plain, masked = self.made(plain=True), self.made()
         for size, step, own in zip(self.sizes, self.steps, self.own):
             batch = self.batch_of(size)
@@ -1207,8 +1225,8 @@ class Table:
         return masked
 
     def recomputing(self, cost: Cost, series: Sequence[Series]) -> Cost:
-        """Returns the cost with a plan for activation checkpointing: it recomputes what the backward ran again.
-        Returns the cost unchanged if nothing ran again."""
+        """Returns the cost with a plan for activation checkpointing, if the backward ran some of the forward again.
+        Otherwise returns the cost unchanged."""
         if not any(step.recomputed for step in self.steps):
             return cost
         short = self.names.short(component for component, _, _, _ in self.rows)

@@ -24,8 +24,8 @@ ATEN = torch.ops.aten
 
 
 def result_times(contracted: int) -> Callable[..., int]:
-    """Returns a formula for a linear layer: 2 FLOPs for each pair of an output element and an input feature. It holds
-    for packed weights too.
+    """Returns a FLOPs formula for a linear layer: 2 FLOPs for each pair of an output element and an input feature. The
+    formula also holds for packed (quantized) weights.
 
     contracted: the index of the argument whose last axis has the input features.
     """
@@ -37,7 +37,7 @@ def result_times(contracted: int) -> Callable[..., int]:
 
 
 def product_of_last(first: int) -> Callable[..., int]:
-    """Returns a formula for a product of two matrices, or of batches or groups of matrices. The two are the
+    """Returns a FLOPs formula for a product of two matrices, or of batches or groups of matrices. The two are the
     operator's arguments number `first` and `first` + 1."""
 
     def counted(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
@@ -127,14 +127,15 @@ OTHERS = frozenset(
 
 
 def packet_of(name: str) -> Any:
-    """Returns the operator "namespace::name" in the form that FlopCounterMode uses: all overloads together. None if the
-    operator is not registered."""
+    """Returns all overloads of the operator "namespace::name" as one object, in the form that FlopCounterMode uses.
+    None if the operator is not registered."""
     space, _, own = name.partition("::")
     return getattr(getattr(torch.ops, space), own, None)
 
 
 def of_complex(formula: Callable[..., Any]) -> Callable[..., int]:
-    """Returns a formula that counts a complex multiply-add as 8 FLOPs. formula: counts a real multiply-add as 2."""
+    """Returns a FLOPs formula for complex numbers, which counts a multiply-add as 8 FLOPs. formula: the formula for
+    real numbers, which counts a multiply-add as 2."""
 
     def counted(*args: Any, **kwargs: Any) -> int:
         is_complex = any(isinstance(one, torch.Tensor) and one.is_complex() for one in args[:3])
@@ -144,7 +145,8 @@ def of_complex(formula: Callable[..., Any]) -> Callable[..., int]:
 
 
 def own_formulas() -> dict[Any, Any]:
-    """Returns the formulas for `custom_mapping` of FlopCounterMode that this module adds to those of PyTorch."""
+    """Returns the FLOPs formulas that floptally adds to those of PyTorch, as the `custom_mapping` of
+    FlopCounterMode."""
     found: dict[Any, Any] = dict(ATTENTION)
     for name, formula in BY_NAME.items():
         packet = packet_of(name)
@@ -156,15 +158,15 @@ def own_formulas() -> dict[Any, Any]:
 
 
 def by_pytorch(packet: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], out: Any) -> int:
-    """Returns the FLOPs that FlopCounterMode alone counts for an operator. Attention on a CPU counts as on a GPU, also in
-    releases that have no formula for it."""
+    """Returns the FLOPs that FlopCounterMode counts for an operator without floptally's formulas. Attention on a CPU
+    counts as on a GPU, also in PyTorch releases that have no formula for it."""
     formula = flop_registry.get(packet, ATTENTION.get(packet))
     return int(formula(*args, **kwargs, out_val=out)) if formula is not None else 0
 
 
 def lacks_formula(func: Any) -> str:
-    """Returns "product" for a matrix product, convolution or custom operator without a formula, "other" for an
-    operator that multiplies outside of matrix products, and "" for all others."""
+    """Says whether an operator has no FLOPs formula. Returns "product" for a matrix product, convolution or custom
+    operator without a formula. Returns "other" for an operator that multiplies outside of matrix products, else ""."""
     packet = getattr(func, "_overloadpacket", func)
     space, own = getattr(func, "namespace", "aten"), name_of(packet)
     if f"{space}::{own}" in OTHERS or space == "aten" and own in OTHERS:
@@ -178,8 +180,9 @@ def lacks_formula(func: Any) -> str:
 
 
 def operator_of(key: Any) -> Any:
-    """Returns the operator that a key of `formulas` names: an overload, all overloads, a custom operator, a kernel of
-    Triton, or a function of PyTorch that is called like the operator. Raises Error for anything else."""
+    """Returns the operator that a key of `formulas` names. The key may be an overload, a packet of all overloads, a
+    custom operator, a Triton kernel, or a function of PyTorch with the operator's name. Raises Error for anything
+    else."""
     kernel = kernel_of(key)
     if kernel is not key or type(key).__module__.startswith("triton."):
         return kernel
@@ -199,7 +202,8 @@ def operator_of(key: Any) -> Any:
 
 
 class Formulas(dict[Any, Any]):
-    """The caller's formulas by operator. `check` raises an Error for those that no step called."""
+    """The FLOPs formulas that the user passed, by operator. `check` raises an Error for formulas that no step
+    called."""
 
     def __init__(self, formulas: Mapping[Any, Callable[..., int]] | None) -> None:
         super().__init__()
@@ -210,7 +214,7 @@ class Formulas(dict[Any, Any]):
             self.unused[operator] = name_of(operator)
 
     def noted(self, operator: Any, formula: Callable[..., int]) -> Callable[..., int]:
-        """Wraps the caller's formula for an operator. The wrapper records that the operator ran."""
+        """Wraps the user's FLOPs formula for an operator. The wrapper records that the operator ran."""
 
         @functools.wraps(formula)
         def counted(*args: Any, **kwargs: Any) -> int:
@@ -220,19 +224,19 @@ class Formulas(dict[Any, Any]):
         return counted
 
     def check(self, ran: Iterable[str]) -> None:
-        """Raises an Error if a formula of the caller was not used. ran: names of operators that ran."""
+        """Raises an Error if a FLOPs formula of the user was not used. ran: names of operators that ran."""
         for name in self.unused.values():
-            raise Error("formulas", f"names {name}, which no step ran{nearest(name, ran)}")
+            raise Error("formulas", f"has the key {name}, an operator that the model did not run{nearest(name, ran)}")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Returns a text for an error with up to three known names that are similar to `name`. Empty if there is none."""
+    """Returns text for an error: up to three known names that are similar to `name`. Empty if there are none."""
     found = difflib.get_close_matches(name, list(dict.fromkeys(known)), n=3, cutoff=0.4)
     return f"; did you mean {', '.join(found)}?" if found else ""
 
 
 def check_patterns(field: str, patterns: Iterable[str], names: Iterable[tuple[str, str]], kind: str) -> None:
-    """Raises an Error for a pattern that matches no module.
+    """Raises an Error for a pattern of module names that matches no module.
 
     field: the argument that the caller passed. names: the modules, each with its own name and its name with "*" for a
         layer's index. kind: the kind of modules, for the error.

@@ -35,7 +35,7 @@ LAUNCHES = (triton_kernel_wrap.triton_kernel_wrapper_mutation, triton_kernel_wra
 
 
 def as_it_is(formula: Callable[..., int]) -> Callable[..., int]:
-    """Marks a FLOPs formula for FlopCounterMode, so that the counter calls the formula with tensors instead of
+    """Marks a FLOPs formula for FlopCounterMode, so that FlopCounterMode passes tensors to the formula instead of their
     shapes."""
 
     def counted(*args: Any, **kwargs: Any) -> int:
@@ -60,9 +60,8 @@ ATTENTION = {
 
 
 def fake_mode() -> FakeTensorMode:
-    """Returns a fake tensor mode that supports nested tensors. Their ragged size is equal only to itself, as for real
-    nested tensors.
-    """
+    """Returns a fake tensor mode that supports nested tensors. As with real nested tensors, a ragged size is equal only
+    to itself."""
     mode = FakeTensorMode(allow_non_fake_inputs=True)
 
     def ragged_size(*, nt_tensor_id: int | None = None) -> Any:
@@ -110,7 +109,7 @@ class Unwrapping(TorchDispatchMode):
 
 
 def kernel_of(key: Any) -> Any:
-    """Returns the Triton kernel that wrap_triton, an autotuner or heuristics wrap."""
+    """Returns the Triton kernel itself, unwrapped from wrap_triton, an autotuner or heuristics."""
     if isinstance(key, triton_kernel_wrap.TraceableTritonKernelWrapper):
         key = key.kernel
     while type(key).__module__.startswith("triton.") and type(key).__name__ in ("Autotuner", "Heuristics"):
@@ -132,9 +131,9 @@ def causal_mask(_: type, variant: Any, queries: int, keys: int) -> torch.Tensor:
 @contextlib.contextmanager
 def eager_kernels() -> Iterator[None]:
     """Returns a context manager in which PyTorch runs simple kernels instead of compiled or fused ones. Recurrent
-    layers then run step by step, flex attention runs even without a kernel for its backward, and nested tensors use the
-    attention kernel that takes boundaries. The fast paths of attention and encoder layers are off: they are one
-    operator without a formula, and run only where nothing needs a gradient."""
+    layers then run step by step. Flex attention runs even without a kernel for its backward. Nested tensors use the
+    attention kernel that takes sequence boundaries. The fast paths of attention and encoder layers are off, since each
+    is one operator without a FLOPs formula."""
     with unset_fake_temporarily():
         _nt_view_dummy()  # PyTorch caches the first one; it must not be a fake tensor
     flex = sys.modules.get("torch.nn.attention.flex_attention")

@@ -26,14 +26,13 @@ MOST_HASHED = 1 << 18
 
 
 class Unknown(Exception):
-    """Raised if the values of a `Lazy` tensor cannot be computed. The text names the operator that cannot be run."""
+    """Raised if the values of a `Lazy` tensor cannot be computed. The text names the operator that could not be run."""
 
 
 @dataclass(eq=False)
 class Lazy:
-    """A constant tensor that is computed only when needed. It keeps an operator and its operands: tensors or other
-    `Lazy` constants.
-    """
+    """A constant tensor that is computed only when its values are needed. It keeps an operator and the operands:
+    tensors or other `Lazy` constants."""
 
     func: Any
     args: tuple[Any, ...]
@@ -47,8 +46,8 @@ class Lazy:
 
     @cached_property
     def key(self) -> int:
-        """A dict key. Two constants have the same key if the same operators made them of the same numbers, such as
-        the masks of two layers."""
+        """A dict key for this constant. Two constants have the same key if the same operators made them of the same
+        numbers, as for the masks of two layers."""
         return hash((self.name, key_of(self.args), key_of(tuple(sorted(self.kwargs.items()))), self.shape))
 
 
@@ -70,7 +69,7 @@ Constant = torch.Tensor | Lazy
 
 @contextlib.contextmanager
 def in_double() -> Iterator[None]:
-    """Returns a context manager in which operators on integers and Python numbers return float64."""
+    """Returns a context manager in which operators on integers and Python numbers return float64 instead of float32."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
@@ -80,8 +79,8 @@ def in_double() -> Iterator[None]:
 
 
 def row_of(value: Constant, axis: int, at: torch.Tensor) -> torch.Tensor:
-    """Returns the elements of a tensor or constant at the indices `at` along a negative axis, as index_select does.
-    If the axis has one element, as a broadcast axis has, returns the whole tensor."""
+    """Returns the elements of a tensor or constant at the indices `at` along a negative axis, as index_select does. If
+    the axis has only one element (broadcast), returns the whole tensor."""
     if len(value.shape) < -axis or value.shape[axis] == 1:
         return whole(value)
     if isinstance(value, torch.Tensor):
@@ -99,7 +98,7 @@ def as_double(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def whole(value: Constant) -> torch.Tensor:
-    """Computes and returns all values of a constant tensor. Raises Unknown if it has more than MOST_WHOLE elements."""
+    """Computes and returns all values of a `Lazy` constant. Raises Unknown if it has more than MOST_WHOLE elements."""
     if isinstance(value, torch.Tensor):
         return as_double(value)
     if prod(value.shape) > MOST_WHOLE:
@@ -118,15 +117,15 @@ def kind_of(kind: torch.dtype) -> torch.dtype:
 
 
 def drawn_scores() -> torch.Tensor:
-    """Stands in a `Lazy` for the operator that made random attention scores. It cannot be run."""
+    """Placeholder for the operator that made random attention scores, in a `Lazy`. Raises Unknown when it is run."""
     raise Unknown("scores")
 
 
 def called(node: Lazy, operand: Callable[[Constant], torch.Tensor], *changed: Any) -> torch.Tensor:
     """Runs the operator that a `Lazy` recorded, and returns the result. A floating-point result is in float64.
 
-    operand: a function from each operand (a tensor or a `Lazy` constant) to the tensor that replaces the operand.
-    changed: new arguments after the first one. If none is passed, the recorded ones are used.
+    operand: a function that maps each operand (a tensor or a `Lazy` constant) to a tensor.
+    changed: new arguments after the first one; by default the recorded ones.
     """
 
     def known(value: Any) -> Any:
@@ -291,8 +290,8 @@ def triangle(node: Lazy, axis: int, at: torch.Tensor) -> torch.Tensor:
 
 
 def along(node: Lazy, axis: int, at: torch.Tensor) -> torch.Tensor:
-    """Returns rows of the result of an operator that reduces an axis, such as a sum over keys. The rows are along
-    another axis. Raises Unknown if the operator reduces that one."""
+    """Returns some rows of the result of a reduction, such as a sum over keys, without computing the other rows. The
+    rows lie along an axis that is not reduced. Raises Unknown if the operator reduces this axis."""
     dims = node.args[1] if len(node.args) > 1 else None
     rank = max(len(node.shape), len(node.args[0].shape))
     chosen = range(rank) if dims is None or dims == [] else [dims] if isinstance(dims, int) else dims

@@ -36,8 +36,8 @@ Rule = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 @dataclass(eq=False)
 class Rows:
-    """A pattern of attended pairs that is read one query at a time, for lengths at which reading all queries is too
-    slow."""
+    """A pattern of attended pairs that is read one query at a time. Used for sequence lengths at which reading all
+    queries is too slow."""
 
     queries: int
     keys: int
@@ -59,7 +59,7 @@ class Rows:
 
 @dataclass(eq=False)
 class Pairs:
-    """The pairs that an attention core attends at one input size.
+    """The (query, key) pairs that an attention core attends at one input size.
 
     of: for each head of each sample, the index of its pattern.
     patterns: the different patterns of attended pairs.
@@ -76,7 +76,7 @@ class Pairs:
         return len(self.of) * self.queries * self.keys
 
     def attended(self) -> int | None:
-        """Returns the number of attended pairs of all heads and samples. None if a pattern is not known as a whole."""
+        """Returns the number of attended pairs of all heads and samples. None if some of the pairs are unknown."""
         numbers = [self.attended_of(pattern) for pattern in self.patterns]
         if any(number is None for number in numbers):
             return None
@@ -99,7 +99,7 @@ Seen = Pairs | Unseen
 
 
 def all_pairs(heads: int, queries: int, keys: int, pattern: Pattern = FULL) -> Pairs:
-    """Returns a Pairs in which all heads and samples have the same pattern of attended pairs."""
+    """Returns a Pairs in which all heads and samples have the same attended pairs."""
     return Pairs(queries, keys, [0] * heads, [pattern])
 
 
@@ -110,7 +110,7 @@ def pairs_of(value: Constant, heads: int, is_turned: bool = False, is_mask: bool
     heads: the number of heads of all samples together.
     is_turned: True for weights [..., keys, queries].
     is_mask: True for a mask that is added to scores, or whose False removes a pair.
-    front: the axes of the scores in front of the last two, if those of the mask may be broadcast.
+    front: sizes of the scores' axes before the last two, if the mask may be broadcast along them.
     """
     if isinstance(value, Lazy):
         return pairs_of_rows(value, heads, is_turned, is_mask, front)
@@ -132,8 +132,8 @@ def alive_in(weights: torch.Tensor, is_mask: bool) -> torch.Tensor:
 
 
 def placed(shape: Sequence[int], front: Sequence[int], heads: int) -> list[int]:
-    """Returns the index of each head's pattern in a mask tensor, for all samples. The axes before the last two may
-    be broadcast."""
+    """Returns, for each head of all samples, the index of its pattern in a mask tensor. The axes before the last two
+    may be broadcast."""
     numbers = torch.arange(prod(shape)).reshape(tuple(shape))
     if front:
         numbers = numbers.expand(tuple(front))
@@ -143,7 +143,7 @@ def placed(shape: Sequence[int], front: Sequence[int], heads: int) -> list[int]:
 
 
 def grouped(alive: torch.Tensor, queries: int, keys: int, places_of: list[int]) -> Pairs:
-    """Returns a Pairs that stores equal patterns once.
+    """Returns a Pairs (the attended pairs of all heads) that stores equal patterns once.
 
     alive: True for each attended pair, [patterns, queries, keys].
     places_of: the index of each head's pattern in `alive`.
@@ -162,7 +162,7 @@ def grouped(alive: torch.Tensor, queries: int, keys: int, places_of: list[int]) 
 
 
 class RowReader:
-    """Finds the keys that one query attends. It is for attention weights that are too large for memory as a whole."""
+    """Finds the keys that a single query attends. Used if the attention weights as a whole are too large for memory."""
 
     def __init__(self, value: Lazy, is_turned: bool, is_mask: bool) -> None:
         self.value = value
@@ -227,7 +227,7 @@ def pairs_of_rows(value: Lazy, heads: int, is_turned: bool, is_mask: bool, front
 def pairs_of_function(
     function: Any, queries: int, keys: int, samples: int = 1, heads: int = 1, is_score: bool = False
 ) -> Seen:
-    """Returns the pairs that flex attention attends under a function of head, query and key.
+    """Returns the pairs that flex attention attends, from the user's function of head, query and key.
 
     function: a mask_mod, or with `is_score` a score_mod, which removes a pair by -inf.
     """
@@ -270,7 +270,7 @@ def pairs_of_function(
 
 
 def pairs_of_window(window: Iterable[int], heads: int, queries: int, keys: int, causal: bool = False) -> Pairs:
-    """Returns the pairs that an attention kernel attends under a window.
+    """Returns the pairs that an attention kernel with a sliding window attends.
 
     window: keys to the left and to the right of each query. A negative number is no limit.
     causal: True if the kernel also removes later keys.
@@ -291,7 +291,7 @@ def pairs_of_window(window: Iterable[int], heads: int, queries: int, keys: int, 
 
 
 def both(a: Seen, b: Seen) -> Seen:
-    """Returns the pairs that both arguments attend, head by head."""
+    """Returns the pairs that are attended in both of two Pairs, head by head."""
     if isinstance(a, Unseen) or isinstance(b, Unseen):
         return a if isinstance(a, Unseen) else b
     if a.is_full() or b.is_full():
@@ -323,8 +323,8 @@ def as_rows(pairs: Pairs, pattern: Pattern) -> Rows:
 
 
 def places(length: int) -> list[int]:
-    """Returns the queries to read if reading all is too slow: the first four, the last two, and some in between at
-    growing distances."""
+    """Returns the queries to read of an attention mask that is too large to be read whole: the first four, the last
+    two, and some in between at growing distances."""
     found = {0, 1, 2, 3, length // 3, length // 2, length - 2, length - 1}
     place = 4.0
     while place < length:
@@ -355,11 +355,9 @@ def rule_of(mask: Mask) -> Rule | None:
 
 
 def forms_of(rows: Callable[[int], torch.Tensor], length: int) -> Iterator[Mask]:
-    """Returns the masks that a square pattern of attended pairs may come from. The caller must compare each with the
-    pattern.
-
-    rows: a function from a query to the keys that it attends, as a bool tensor [length].
-    """
+    """Guesses the mask behind a square pattern of attended pairs. Returns masks that it may come from; the caller must
+    compare each with the pattern. rows: a function from a query to the keys that it attends, as a bool tensor
+    [length]."""
     left = right = -1
     for query in places(length):
         alive = rows(query).nonzero().flatten()
@@ -389,7 +387,7 @@ def forms_of(rows: Callable[[int], torch.Tensor], length: int) -> Iterator[Mask]
 
 @dataclass
 class Square:
-    """A pattern of attended pairs with as many queries as keys. `row()` returns which keys a query attends."""
+    """A pattern of attended pairs with as many keys as queries. `row()` returns the keys that a query attends."""
 
     pattern: Pattern
     length: int
@@ -419,8 +417,8 @@ def agrees(row: Callable[[int], torch.Tensor], rule: Rule, queries: Iterable[int
 
 
 def cut_rows(rows: Rows, cut: slice) -> Rows:
-    """Returns a pattern of attended pairs with only the keys in the slice `cut`. The caller thereby removes keys that
-    all queries attend."""
+    """Returns a pattern of attended pairs with only the keys in the slice `cut`. Used to remove keys that all queries
+    attend."""
 
     def at(query: int, _: int) -> torch.Tensor | None:
         row = rows.row(query)
@@ -459,8 +457,8 @@ def squares_of(patterns: Iterable[Pattern]) -> list[Square] | None:
 
 
 def mask_of_patterns(patterns: Sequence[Pattern]) -> Mask | None:
-    """Returns the mask that attends exactly these patterns of pairs, one for each length that was run. None if no
-    known mask does."""
+    """Returns the known mask that attends exactly these pairs. None if there is no such mask. patterns: the attended
+    pairs at each sequence length that was run."""
     squares = squares_of(patterns)
     if not squares:
         return None
@@ -492,12 +490,12 @@ def mask_of_squares(squares: Sequence[Square]) -> Mask | None:
 
 
 def further(stated: Rows, found: Mask, squares: Sequence[Square]) -> Mask:
-    """Checks a mask at a longer length than any that was run, by the model's own mask function. Returns the mask, or
-    another one that fits there too, such as a window wider than the longest input.
+    """Checks a mask by the model's own mask function, at a longer sequence length than any that was run. Returns the
+    mask, or another one that also fits at this length, such as a window wider than the longest input.
 
     stated: the pairs of the mask function, which can be computed at any length.
     found: the mask to check.
-    squares: the patterns of attended pairs at the lengths that were run. The other mask must have them too.
+    squares: the patterns of attended pairs at the lengths that were run. The returned mask must have them too.
     """
     rule = rule_of(found)
     # A function that holds at any length may still know the length at which it was made: then it says nothing about others.

@@ -37,7 +37,7 @@ MOST_TENSORS = 64  #: so many tensors are traced back to their holders at once
 
 
 def default_device() -> Any:
-    """Returns the device that the caller set by torch.set_default_device. None without such a call."""
+    """Returns the device that the user set by torch.set_default_device. None if the user set no device."""
     from torch.utils import _device
 
     return _device.CURRENT_DEVICE
@@ -71,7 +71,7 @@ def settings() -> list[tuple[Callable[[], Any], Callable[[Any], Any]]]:
 
 
 def global_hooks() -> list[dict[Any, Any]]:
-    """Returns the dicts of hooks that apply to every module of the process."""
+    """Returns PyTorch's dicts of global module hooks, which apply to every module of the process."""
     return [value for name, value in vars(torch_module).items() if name.startswith("_global_") and isinstance(value, dict)]
 
 
@@ -89,7 +89,7 @@ def random_states() -> list[tuple[Callable[[Any], Any], Any]]:
 
 @contextlib.contextmanager
 def settings_as_found() -> Iterator[None]:
-    """Returns a context manager that puts the settings of PyTorch back at its end."""
+    """Returns a context manager that restores PyTorch's global settings at its end."""
     known = [(put, get, get()) for get, put in settings()]
     try:
         yield
@@ -101,8 +101,8 @@ def settings_as_found() -> Iterator[None]:
 
 @contextlib.contextmanager
 def left_as_found() -> Iterator[list[weakref.ref[torch.Tensor]]]:
-    """Returns a context manager that restores random states, settings, global hooks and caches at its end. Its body
-    runs with gradients enabled.
+    """Returns a context manager that restores PyTorch's random states, settings, global hooks and caches at its end.
+    Its body runs with gradients enabled.
 
     It yields a list. Append a weak reference to each fake tensor that must not outlive the context. A cache that still
     holds such a tensor is cleared. If another object holds one, the context raises an Error that names the object.
@@ -136,16 +136,16 @@ def left_as_found() -> Iterator[list[weakref.ref[torch.Tensor]]]:
         if remaining and not failed:
             raise Error(
                 "model",
-                f"keeps a tensor of this count outside of its modules, in {', '.join(remaining)}: reset it before training, "
-                "and store it in a module, a dict or functools.cache, which floptally clears; or pass real=True",
+                f"keeps a tensor of this count outside of its modules, in {', '.join(remaining)}: reset this cache before "
+                "training, or pass real=True. floptally clears only caches in modules, dicts and functools.cache",
             )
 
 
 def clear_frames(problem: BaseException, handled: BaseException | None) -> None:
-    """Clears the local variables of a traceback's finished calls, since they hold fake tensors. The lines of the
-    traceback stay. Variables that inner functions share are cleared too if the functions live for one call only.
+    """Clears the local variables of the finished calls in a traceback, since these variables hold fake tensors. The
+    lines of the traceback stay. Variables of closures are cleared too if the closures live for one call only.
 
-    handled: an exception that the caller was handling before. Its calls keep their variables.
+    handled: an exception that the caller was already handling. The calls in its traceback keep their variables.
     """
     seen: list[BaseException | None] = [handled]
     left: list[BaseException | None] = [problem]
@@ -171,8 +171,8 @@ def qualified_name(frame: types.FrameType) -> str:
 
 
 def clear_caches(created: list[weakref.ref[torch.Tensor]]) -> list[str]:
-    """Removes tensors from functools caches, dicts and lists that still hold them. Returns the names of other objects
-    that hold them."""
+    """Removes these tensors from functools caches, dicts and lists that still hold them. Returns the names of other
+    objects that hold one of the tensors."""
     if not any(one() is not None for one in created):
         return []
     gc.collect()
@@ -189,8 +189,8 @@ def clear_caches(created: list[weakref.ref[torch.Tensor]]) -> list[str]:
 
 
 def remove_from_holders(references: list[weakref.ref[torch.Tensor]]) -> list[str]:
-    """Removes tensors from the caches and containers that refer to them. Returns a text for each container: its name
-    if it could not be cleared, else an empty text."""
+    """Removes these tensors from the caches and containers that refer to them. Returns a text for each container: its
+    name if it could not be cleared, else an empty text."""
     found: list[str] = []
     frontier: list[Any] = [one for one in (reference() for reference in references) if one is not None]
     seen = {id(one) for one in frontier}

@@ -98,12 +98,12 @@ class Step:
 
     @property
     def by_pytorch(self) -> int:
-        """The FLOPs of the step that FlopCounterMode counts without floptally's formulas."""
+        """The FLOPs of the step as FlopCounterMode alone counts them, without floptally's formulas."""
         return self.total - self.own_recomputed - sum(one.own_forward + one.own_backward for one in self.products)
 
 
 class TooLong(Exception):
-    """Raised if a step runs more operators than allowed, usually because the model loops over tokens."""
+    """Raised if a training step runs more operators than allowed. The usual cause is a model that loops over tokens."""
 
 
 class Tag:
@@ -132,24 +132,24 @@ def tag_of(tensor: torch.Tensor) -> Tag:
 
 
 def deciding_of(tensor: torch.Tensor) -> frozenset[Product]:
-    """Returns the matrix products that a tensor depends on only through decisions, such as a choice of keys."""
+    """Returns the matrix products that influence a tensor only through decisions, such as the choice of top-k keys."""
     found: frozenset[Product] = getattr(tensor, "_floptally_deciding", frozenset())
     return found
 
 
 @functools.cache
 def decided_by_values(func: Any) -> bool:
-    """True for an operator whose result Python reads, or whose result has a shape that depends on values."""
+    """True for an operator whose result depends on values: Python reads the result, or its shape depends on values."""
     return bool(DECIDED_BY_VALUES & set(getattr(func, "tags", ())))
 
 
 def is_choice(tensor: torch.Tensor) -> bool:
-    """True if the tensor follows from comparing or choosing input data, such as a comparison of token ids."""
+    """True if the tensor results from comparing or choosing input data, such as a comparison of token ids."""
     return hasattr(tensor, "_floptally_choice")
 
 
 def tensors_in(value: object) -> Iterator[torch.Tensor]:
-    """Returns the tensors in nested lists, tuples, mappings and model outputs."""
+    """Returns all tensors in nested lists, tuples, mappings and dataclasses."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, Mapping):
@@ -206,8 +206,8 @@ class Recorder(TorchDispatchMode):
         self.pairs: dict[Any, tuple[Any, Seen]] = {}  # of operands that are alike, as those of all layers
 
     def read_once(self, key: tuple[Any, ...], read: Callable[[], Seen]) -> Seen:
-        """Returns the attended pairs that `read` finds. Calls `read` only once for operands that are alike, such as the
-        masks of all layers.
+        """Returns the attended pairs that the function `read` finds. The result is cached for equal keys, such as those
+        of the masks of all layers.
 
         key: the operand or the window of a kernel, and everything else that the pairs depend on.
         """
@@ -220,8 +220,8 @@ class Recorder(TorchDispatchMode):
 
     @contextlib.contextmanager
     def nested(self, operands: Any) -> Iterator[None]:
-        """Returns a context manager for operators on the plain tensors of a nested tensor. If a nested tensor in
-        `operands` needs a gradient, the operators count as needing one. The plain tensors do not say so themselves."""
+        """Returns a context manager for operators on the plain tensors inside a nested tensor. If a nested tensor in
+        `operands` needs a gradient, the operators count as needing one, since the plain tensors do not show this."""
         before = self.in_nested
         self.in_nested = before or any(one.requires_grad for one in tensors_in(operands))
         try:
@@ -240,7 +240,7 @@ class Recorder(TorchDispatchMode):
             return func(*args, **kwargs)  # asks for a tensor's device
         self.step.operators += 1
         if self.step.operators > self.most_operators > 0:
-            raise TooLong(f"more than {self.most_operators} operators")
+            raise TooLong(f"the step runs more than {self.most_operators} operators")
         inputs = list(tensors_in(args)) + list(tensors_in(kwargs))
         call = Call(func, args, kwargs, inputs)
         if decided_by_values(func):
@@ -319,8 +319,8 @@ class Recorder(TorchDispatchMode):
         return out
 
     def is_composite(self, func: Any) -> bool:
-        """True if an operator without a formula runs as several other operators. In inference mode, and on the plain
-        tensors of nested tensors, PyTorch shows only the operator itself."""
+        """True if an operator without a FLOPs formula consists of several other operators. In inference mode, and
+        inside nested tensors, PyTorch shows only the operator itself."""
         if func not in self.composites:
             packet = getattr(func, "_overloadpacket", None)
             self.composites[func] = (
@@ -332,14 +332,15 @@ class Recorder(TorchDispatchMode):
         return self.composites[func]
 
     def note_unlike(self, name: str, flops: int) -> None:
-        """Records FLOPs of an operator that the total has only because of floptally's formulas. FlopCounterMode
-        alone does not count them."""
+        """Records FLOPs of an operator that only floptally's formulas count. FlopCounterMode alone does not count these
+        FLOPs."""
         if flops:
             self.step.unlike_pytorch[name] += flops
 
     def by_places(self, func: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-        """Replaces a selection by a mask by a selection by indices, if the values of the mask are known or assumed.
-        The shape of the result is then known. Returns (operator, its arguments), unchanged for any other operator."""
+        """Replaces an indexing by a bool mask by an indexing by integers, if the values of the mask are known or
+        assumed. The shape of the result is then known. Returns (operator, arguments), unchanged for any other
+        operator."""
         aten = torch.ops.aten
         if func is aten.masked_select.default:
             shape = torch.broadcast_shapes(args[0].shape, args[1].shape)
@@ -368,14 +369,14 @@ class Recorder(TorchDispatchMode):
         return mode.from_tensor(value) if mode is not None else value  # type: ignore[no-any-return]
 
     def runs_again(self) -> bool | None:
-        """True if checkpointing is now running a forward again. None if a backward is running; False in the first
+        """True if activation checkpointing is running a forward again. None in a backward. False in the first
         forward."""
         if torch._C._current_graph_task_id() == -1 or self.in_forward:
             return False
         return True if torch.is_grad_enabled() else None
 
     def launched(self, kernel: Any, launch: dict[str, Any]) -> None:
-        """Records the launch of a Triton kernel. Any of its tensors counts as an output, since a launch returns
+        """Records the launch of a Triton kernel. Each of its tensors counts as an output, since a launch returns
         nothing."""
         operands = list(tensors_in(launch["kwargs"]))
         formula = self.registry.get(kernel)
@@ -440,7 +441,7 @@ class Recorder(TorchDispatchMode):
         return True
 
     def follow(self, call: Call, name: str, module: str, product: Product | None) -> None:
-        """Records what an operator's output was computed from, and its values.
+        """Records which weights and inputs an operator's output was computed from, and the values of the output.
 
         product: the matrix product that the operator runs, or None.
         """
@@ -483,8 +484,8 @@ class Recorder(TorchDispatchMode):
                     base._floptally_tag = DATA  # type: ignore[attr-defined]
 
     def follow_values(self, call: Call, name: str, product: Product | None) -> None:
-        """Computes the values of an operator's output, if those of its operands are known. For a product of an
-        attention core, also finds the attended pairs.
+        """Computes the values of an operator's output if the values of its operands are known. If the operator is a
+        matrix product of attention, also finds the attended pairs.
 
         name: the operator's name.
         product: the matrix product that the operator runs, or None.
@@ -536,9 +537,9 @@ class Recorder(TorchDispatchMode):
             first_product.seen = [*(known for known in first_product.seen if known is not seen), seen]
 
     def note_decisions(self, call: Call) -> None:
-        """Records which matrix products reach an operator's output only through integers, bools or rounded numbers.
-        Such a product makes a mask, like the scores of an indexer that chooses keys. The mask does not remove pairs
-        of that product itself."""
+        """Records which matrix products influence an operator's output only through integers, bools or rounded numbers.
+        Such a product makes a mask, like the scores of an indexer that chooses keys. The mask does not remove pairs of
+        that product itself."""
         direct: set[Product] | None = None
         for out in tensors_in(call.out):
             products = self.values.products_of(out)
@@ -557,8 +558,8 @@ class Recorder(TorchDispatchMode):
                 out._floptally_deciding = deciding  # type: ignore[attr-defined]
 
     def note_choice(self, call: Call, products: Iterable[Product]) -> None:
-        """Records the pairs among which an operator chooses the best ones, such as top-k. A mask may have removed
-        some pairs before."""
+        """Records the (query, key) pairs among which an operator such as top-k chooses. A mask may have removed some
+        pairs before."""
         scores = call.args[0] if call.name in CHOOSING and call.args else None
         if not isinstance(scores, torch.Tensor) or scores.dim() < 2:
             return
@@ -569,7 +570,8 @@ class Recorder(TorchDispatchMode):
                     product.chosen_from = [pairs_of(value, product.dims[0], is_mask=True)]
 
     def finish(self) -> Step:
-        """Assigns every backward product to its forward product, and returns the whole step."""
+        """Assigns every matrix product of the backward to the forward product that it belongs to. Returns the whole
+        Step."""
         rest: dict[tuple[str, str], int] = {}
         for number, name, flops, excess, own in self.backward:
             known = self.owners.get(number) or self.without_gradient.get(number)
@@ -599,8 +601,8 @@ class Recorder(TorchDispatchMode):
         return self.step
 
     def put_back(self) -> None:
-        """Finds the forward product that each recomputed product repeats, and adds its FLOPs there. It is the next
-        product of the same module and operator with equal FLOPs."""
+        """Finds the forward product that each recomputed product repeats, and adds the recomputed FLOPs there. This is
+        the next product of the same module and operator with equal FLOPs."""
         first: dict[tuple[str, str], list[Product]] = {}
         for one in self.step.products:
             first.setdefault((one.module, one.op), []).append(one)
@@ -630,7 +632,7 @@ def product_of(
     values: Values,
     read_once: Callable[[Any, Callable[[], Seen]], Seen],
 ) -> Product:
-    """Returns the matrix product that an operator of the forward runs, with its sizes. The caller sets `place`, the
+    """Returns the matrix product that an operator of the forward runs, with its sizes. The caller must set `place`, the
     product's position in the forward."""
     dims: tuple[int, ...] = ()
     seen: list[Seen] = []
@@ -680,8 +682,8 @@ def product_of(
 
 
 def flops_outside(flops: int, args: tuple[Any, ...]) -> int:
-    """Returns the FLOPs of a convolution at positions beyond the end of its input. A causal convolution pads both
-    sides, and its module removes these positions afterwards. args: the arguments of aten.convolution."""
+    """Returns the FLOPs that a causal convolution wastes at positions beyond the end of its input. The convolution pads
+    both sides, and its module removes these positions afterwards. args: the arguments of aten.convolution."""
     source, weight, _, strides, paddings, dilations, transposed = args[:7]
     if transposed or any(stride != 1 for stride in strides):
         return 0
@@ -697,8 +699,8 @@ def pairs_of_mask(
     values: Values,
     read_once: Callable[[Any, Callable[[], Seen]], Seen],
 ) -> Seen:
-    """Returns the pairs that are attended under the mask of a fused attention kernel. front: the sizes of the queries'
-    axes before the last two."""
+    """Returns the (query, key) pairs that a fused attention kernel attends under its mask. front: the sizes of the
+    queries' axes before the last two."""
     known = values.operand(mask)
     if isinstance(known, Unseen):
         return known
@@ -710,7 +712,8 @@ def pairs_of_mask(
 
 
 def operator_product(name: str, flops: int, operands: list[torch.Tensor], seen: Seen | None = None) -> Product:
-    """Returns the product of an operator that the user gave a formula for. Its FLOPs are what the formula returned."""
+    """Returns a Product for a user's operator: it counts as a matrix product with the FLOPs that the user's formula
+    returned."""
     weights = sorted(frozenset[str]().union(*(tag_of(operand).weights for operand in operands)))
     unknown = Unseen("are those of a kernel whose arguments do not tell")
     return Product("", name, "weight" if weights else "operator", flops, (), tuple(weights), 0, [seen or unknown])
@@ -729,8 +732,8 @@ def window_of(arguments: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def told_pairs(arguments: Mapping[str, Any]) -> Seen | None:
-    """Returns the pairs that an attention kernel of another library attends, read from arguments with the usual names
-    (causal, window, max_seqlen_q). None if the arguments do not tell."""
+    """Returns the pairs that an attention kernel of another library attends, from arguments with the usual names
+    (causal, window, max_seqlen_q). None if the arguments do not say which pairs."""
     causal = next((arguments[one] for one in ("causal", "is_causal") if isinstance(arguments.get(one), bool)), None)
     operands = [arguments.get(one) for one in ("q", "query", "k", "key")]
     query, key = [operand for operand in operands if isinstance(operand, torch.Tensor)] or (None, None)
@@ -794,8 +797,8 @@ def merged(tags: list[Tag], data: bool) -> Tag:
 
 
 def excess_of_groups(formula: Callable[..., Any], args: tuple[Any, ...], out: Any) -> int:
-    """Returns the FLOPs that FlopCounterMode counts in excess for the backward of a grouped convolution. Its formula
-    uses the channels of all groups for the weight gradient of each group."""
+    """Returns the FLOPs that FlopCounterMode counts too much for the backward of a grouped convolution. For the weight
+    gradient of each group, its formula uses the channels of all groups."""
     groups, needed = args[9], args[10]
     if groups == 1 or not needed[1]:
         return 0
@@ -809,7 +812,7 @@ def real_copy(model: torch.nn.Module) -> torch.nn.Module:
         raise Error("real", f"needs a model with weights, but {odd} is on the device meta: load its weights")
     for name, one in model.named_parameters():
         if type(one).__name__ == "DTensor" or type(one.data).__name__ == "DTensor":
-            raise Error("real", f"must be False for sharded parameters: this rank has a part of {name} only")
+            raise Error("real", f"must be False for sharded parameters: this rank has only a shard of {name}")
     return copy.deepcopy(model)
 
 
@@ -855,8 +858,8 @@ def fake_copy(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
 
 
 class Unpacked(torch.nn.Linear):
-    """A linear layer that runs as one of bitsandbytes does: it unpacks its weight and casts it to the type of its
-    input."""
+    """Stands in for a quantized linear layer of bitsandbytes: unpacks the weight, casts it to the type of the input,
+    and multiplies."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         bias = None if self.bias is None else self.bias.to(x.dtype)
@@ -864,7 +867,7 @@ class Unpacked(torch.nn.Linear):
 
 
 def unpack_layers(model: torch.nn.Module) -> None:
-    """Replaces the packed and frozen weights of bitsandbytes' linear layers by weights of their full shape."""
+    """Replaces the packed weights of bitsandbytes' linear layers, which are frozen, by weights of their full shape."""
     for module in model.modules():
         if type(module).__module__.startswith("bitsandbytes.nn") and isinstance(module, torch.nn.Linear):
             module.__class__ = Unpacked
@@ -873,7 +876,8 @@ def unpack_layers(model: torch.nn.Module) -> None:
 
 
 def remove_distributed_hooks(model: torch.nn.Module) -> None:
-    """Removes the hooks by which parallelize_module and distribute_module shard inputs and outputs, since the copy has whole parameters."""
+    """Removes the hooks by which parallelize_module and distribute_module shard inputs and outputs. The copy of the
+    model has whole parameters and does not need them."""
     for module in model.modules():
         for hooks in (module._forward_pre_hooks, module._forward_hooks):
             for key, hook in list(hooks.items()):
@@ -882,7 +886,7 @@ def remove_distributed_hooks(model: torch.nn.Module) -> None:
 
 
 def plain_tensors(model: torch.nn.Module) -> Iterator[torch.Tensor]:
-    """Returns the tensors that modules have as plain attributes, without parameters and buffers."""
+    """Returns the tensors that modules have as plain attributes, which are neither parameters nor buffers."""
     for module in model.modules():
         for key, value in vars(module).items():
             if not key.startswith("_"):
@@ -899,7 +903,8 @@ def sharding_of(module: torch.nn.Module) -> type | None:
 
 
 def strip(module: torch.nn.Module, memo: dict[int, Any]) -> None:
-    """Makes a deepcopy leave out the hooks and states of fully_shard. memo: the `memo` argument of that deepcopy."""
+    """Makes a running deepcopy leave out the hooks and states of fully_shard. memo: the `memo` argument of that
+    deepcopy."""
     for hooks in (module._forward_pre_hooks, module._forward_hooks, module._forward_pre_hooks_with_kwargs):
         memo[id(hooks)] = type(hooks)()
     for hooks in (module._forward_hooks_with_kwargs, module._forward_hooks_always_called):
@@ -912,7 +917,8 @@ def strip(module: torch.nn.Module, memo: dict[int, Any]) -> None:
 
 
 class NoModules:
-    """Stands in for FlopCounterMode's tracker of modules, so that the counter does not divide its count by module."""
+    """Replaces FlopCounterMode's tracker of modules, so that the counter gives one total and not a count for each
+    module."""
 
     parents = frozenset(("Global",))
 
@@ -938,14 +944,15 @@ def run_step(
     around: Any = None,
     checked: bool = True,
 ) -> Step:
-    """Runs forward, loss and backward of a copy of the model. No backward runs if the loss needs no gradient.
+    """Runs forward, loss and backward of a copy of the model, and records it as a Step. No backward runs if the loss
+    needs no gradient.
 
     plain: inputs that are no data, such as positions. mode: the fake tensor mode; None runs on real tensors.
-        most_operators: for a long step, the number of operators beyond which it raises TooLong. by_example:
+        most_operators: for a long step, the number of operators beyond which it raises TooLong. by_example: True lets
         data-dependent choices follow the integers of the inputs. created: gets a reference to each fake tensor, for
         left_as_found. most_elements: size of the largest tensor over pairs whose values are computed. forward_only:
         True runs no loss and no backward, and looks at no masks. around: a context manager for the model's forward.
-        checked: False runs without FlopCounterMode, which takes time. True compares its total.
+        checked: True also runs FlopCounterMode and compares the totals. False saves this time.
     """
     handles = []
     no_data = frozenset(plain)
@@ -1021,7 +1028,7 @@ def names_of_arguments(model: torch.nn.Module) -> list[str]:
 
 def is_mask_input(name: str, value: torch.Tensor) -> bool:
     """True if an argument of the model may decide which pairs are attended: a tensor of bools, a tensor named like a
-    mask, or a tensor with numbers that remove pairs."""
+    mask, or a tensor of numbers that remove pairs (such as -inf)."""
     if value.is_nested or value.is_complex() or value.dim() < 1:
         return False
     if value.dtype is torch.bool or "mask" in name:
@@ -1038,8 +1045,8 @@ def give_values(
     by_example: bool,
     names: Sequence[str],
 ) -> list[str]:
-    """Runs `inputs` a second time with real tensors. Copies the values that decide which pairs are attended (positions,
-    masks, boundaries of nested tensors) to the fake tensors. Returns the names of masks.
+    """Makes the model's inputs a second time, as real tensors. Copies the values that decide which pairs are attended
+    (positions, masks, boundaries of nested tensors) to the fake tensors. Returns the names of inputs that are masks.
 
     plain: names of arguments that are not data, such as positions. by_example: True also copies all integers and bools
     of the example, as assumed values.
@@ -1053,7 +1060,7 @@ def give_values(
             known_args, known = inputs()
     except Exception as problem:  # their values stay unknown
         if any(one.is_nested for one in tensors_in((args, kwargs))):
-            raise Error("example_inputs", f"must also run without fake tensors to create nested tensors: {problem}") from problem
+            raise Error("example_inputs", f"must also create its nested tensors as real tensors, but raised: {problem}") from problem
         return []
     masks = []
     pairs = [*zip(names, args, known_args), *((key, kwargs[key], known.get(key)) for key in kwargs)]
@@ -1073,8 +1080,8 @@ def give_values(
             if real.lengths() is not None or len(set(lengths)) != 1:
                 raise Error(
                     "example_inputs",
-                    f"has a nested tensor of lengths {lengths}: those of one batch must be equal; the cost then counts "
-                    "any",
+                    f"has a nested tensor with the lengths {lengths}: pass equal lengths; the cost then counts any "
+                    "lengths",
                 )
             fake._offsets._floptally_value = real.offsets()  # type: ignore[attr-defined]
     return masks

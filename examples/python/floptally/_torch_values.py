@@ -45,9 +45,9 @@ OF_BIAS = 0.1
 
 @dataclass(frozen=True)
 class Unseen:
-    """Stands for the attended pairs of a core that cannot be computed.
+    """Takes the place of the attended pairs of an attention core if they cannot be computed.
 
-    reason: the end of the error text "a mask whose values …".
+    reason: why not, as the end of the error text "a mask whose values …".
     """
 
     reason: str
@@ -61,7 +61,7 @@ DEPENDS_ON_DATA = Unseen("depend on data")
 
 @dataclass(slots=True)
 class Call:
-    """A call of an operator: the operator, its arguments and, after it ran, its result `out`."""
+    """One call of an operator: the operator, its arguments and, once it has run, its result `out`."""
 
     func: Any
     args: tuple[Any, ...]
@@ -75,13 +75,13 @@ class Call:
 
 
 class Values:
-    """Keeps the known values of fake tensors: of constants, and of tensors that are computed from attention scores.
+    """Keeps known values of fake tensors: those of constants, and of tensors computed from attention scores.
 
     real: True if the step runs on real tensors.
     is_constant: a function that is True for a tensor that depends on no data and no parameter.
     is_choice: a function that is True for a tensor that follows from input data alone, such as a comparison of token
         ids.
-    draws: False keeps the values of constants only.
+    draws: True gives random values to attention scores. False keeps the values of constants only.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Values:
     # What is known of a tensor.
 
     def of(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """Returns the values of a fake tensor if they are known, else None."""
+        """Returns the values of a fake tensor if floptally has computed them, else None."""
         value = getattr(tensor, "_floptally_value", None)
         if value is None and (self.real or not isinstance(tensor, FakeTensor)):
             usable = self.is_constant(tensor) and not tensor.is_meta and not tensor.requires_grad
@@ -117,11 +117,12 @@ class Values:
         return value
 
     def constant(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """Returns the values of a tensor that was not computed from attention scores. None if they are unknown."""
+        """Returns the values of a tensor that was not computed from attention scores. None if the values are unknown,
+        or if the tensor comes from scores."""
         return None if self.products_of(tensor) else self.of(tensor)
 
     def products_of(self, tensor: torch.Tensor) -> tuple[Product, ...]:
-        """Returns the products QK^T whose attention scores a tensor was computed from. Empty if there are none."""
+        """Returns the QK^T products whose attention scores a tensor was computed from. Empty if there are none."""
         found: tuple[Product, ...] = getattr(tensor, "_floptally_products", ())
         if not found and self.written and isinstance(tensor, FakeTensor):
             found = self.written.get(tensor.untyped_storage()._cdata, (None, ()))[1]
@@ -131,14 +132,14 @@ class Values:
         return tuple(dict.fromkeys(product for one in inputs for product in self.products_of(one)))
 
     def write(self, target: torch.Tensor, products: tuple[Product, ...]) -> None:
-        """Records that attention scores were written into the memory of a tensor, so that all its views count as
-        scores."""
+        """Records that attention scores were written into the memory of a tensor. All views of this memory then count
+        as scores."""
         storage = target.untyped_storage()
         self.written[storage._cdata] = storage, tuple(dict.fromkeys((*self.products_of(target), *products)))
 
     def known(self, tensor: torch.Tensor) -> Constant | None:
-        """Returns the values of a tensor, or None if they are unknown. If they are too large for memory, returns a
-        `Lazy`, which computes parts of them."""
+        """Returns the values of a tensor, or None if they are unknown. Values that are too large for memory are
+        returned as a `Lazy`, which computes parts of them."""
         value = self.of(tensor)
         if value is None and not self.real and isinstance(tensor, FakeTensor):
             lazy = getattr(tensor, "_floptally_lazy", None)
@@ -156,7 +157,8 @@ class Values:
             self.spoiled[storage._cdata] = storage
 
     def give(self, out: Any, value: Any, products: tuple[Product, ...] = ()) -> None:
-        """Stores the values of an operator's output tensors, and the products QK^T that they were computed from."""
+        """Stores the values of an operator's output tensors, and the QK^T products that the outputs were computed
+        from."""
         for tensor, known in zip(tensors(out), tensors(value)):
             tensor._floptally_value = known  # type: ignore[attr-defined]
             if products:
@@ -164,7 +166,8 @@ class Values:
                 self.keep(tensor, known.numel())
 
     def keep(self, tensor: torch.Tensor, elements: int) -> None:
-        """Drops the values of the oldest attention scores when the values of all scores become too large for memory."""
+        """Remembers that a tensor has values. Drops the values of the oldest attention scores once the values of all
+        scores are too large for memory."""
         self.kept.append((weakref.ref(tensor), elements))
         self.elements += elements
         while self.elements > MOST_KEPT and len(self.kept) > 1:
@@ -189,7 +192,7 @@ class Values:
     # Operators.
 
     def run(self, call: Call, values: dict[int, Any]) -> Any:
-        """Runs an operator on the values of its fake tensors, in float64, and returns the result.
+        """Runs an operator on known values in place of its fake tensors, in float64. Returns the result.
 
         values: {id(tensor): values} of all tensors among the arguments.
         """
@@ -220,8 +223,8 @@ class Values:
             return double(out)
 
     def computed(self, call: Call) -> Any:
-        """Returns the result of an operator if the values of all its operands are known. None if they are not, or if
-        they come from attention scores."""
+        """Returns the result of an operator if the values of all its operands are known, else None. Also returns None
+        if an operand comes from attention scores."""
         if isinstance(call.func, torch._ops.HigherOrderOperator) or is_random(call.func):
             return None
         values = {id(one): self.constant(one) for one in call.inputs}
@@ -282,8 +285,8 @@ class Values:
         mutable: bool,
         products: tuple[Product, ...],
     ) -> None:
-        """Stores the values of an operator's output. Stores only how to compute them if they are too large for
-        memory."""
+        """Stores the values of an operator's output. If they are too large for memory, stores only how to compute
+        them."""
         written = next(tensors(call.args), None) if mutable else None
         if products and (call.name in WEIGHTING or any(map(is_weight, call.inputs))):
             for one in outputs:
@@ -319,8 +322,8 @@ class Values:
         mutable: bool,
         inputs: Sequence[torch.Tensor],
     ) -> None:
-        """Records that the values of an operator's output are unknown. If they come from attention scores, an error
-        later quotes `reason`."""
+        """Records that the values of an operator's output are unknown. If the output comes from attention scores, a
+        later error quotes `reason`."""
         for one in outputs if products else ():
             one._floptally_unseen = reason  # type: ignore[attr-defined]
             one._floptally_products = products  # type: ignore[attr-defined]
@@ -330,8 +333,8 @@ class Values:
                 self.write(inputs[0], products)
 
     def drawn(self, tensor: torch.Tensor, is_written: bool) -> Constant:
-        """Returns random values for a tensor that meets attention scores or a mask and has no known values, such as a
-        learned bias.
+        """Returns random values for a tensor without known values that is combined with attention scores or a mask,
+        such as a learned bias.
 
         is_written: True if the operator writes into the tensor. The tensor then keeps the random values.
         """
@@ -363,8 +366,8 @@ class Values:
     def is_masked(
         self, inputs: Sequence[torch.Tensor], values: dict[int, Any], missing: Sequence[torch.Tensor]
     ) -> bool:
-        """True if the operator applies a mask to a learned attention bias or to a decay for each pair. Both are
-        later added to attention scores, or multiplied with them."""
+        """True if the operator applies a mask to a learned attention bias, or to a decay factor of each (query, key)
+        pair. Such a tensor is later added to the attention scores, or multiplied with them."""
         for one in inputs:
             value = values[id(one)]
             is_over_pairs = one.dim() > 1 and min(one.shape[-2:]) > 1
@@ -379,8 +382,8 @@ class Values:
     # Products.
 
     def operand(self, tensor: torch.Tensor) -> Constant | Unseen | None:
-        """Returns the values of an operand of an attention core, which show the attended pairs. None if they are
-        unknown, or the reason as an Unseen if they come from attention scores."""
+        """Returns the values of an operand of an attention product, which show the attended pairs. Returns None if the
+        values are unknown. If they come from attention scores, an Unseen gives the reason."""
         unseen = getattr(tensor, "_floptally_unseen", None)
         if unseen is not None:
             assert isinstance(unseen, Unseen)
@@ -430,7 +433,8 @@ CERTAIN: dict[str, Callable[..., Any]] = {
 
 
 def parts_of(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: Sequence[torch.Tensor]) -> list[Lazy]:
-    """Returns a `Lazy` for each output of an operator. Empty if an operator with several outputs is not supported."""
+    """Returns a `Lazy` for each output of an operator. Empty if the operator has several outputs and is not
+    supported."""
     name, aten = name_of(func), torch.ops.aten
     if name in ("native_dropout", "_fused_dropout"):
         source = args[0]
@@ -453,8 +457,8 @@ def parts_of(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: 
 
 
 def is_weight(tensor: torch.Tensor) -> bool:
-    """True if a tensor was computed from attention scores by a softmax, an exponential or another function that
-    makes weights."""
+    """True if a tensor holds attention weights: attention scores after a softmax, an exponential or a similar
+    function."""
     return hasattr(tensor, "_floptally_weight")
 
 
@@ -478,8 +482,7 @@ def first_line(problem: Exception) -> str:
 
 
 def replaced(value: Any, values: dict[int, Any]) -> Any:
-    """Returns an operator's arguments with the values of the tensors in place of the tensors. values: {id(tensor):
-    values}."""
+    """Returns an operator's arguments in which each tensor is replaced by its values. values: {id(tensor): values}."""
     if isinstance(value, torch.Tensor):
         return values[id(value)]
     if isinstance(value, dict):
@@ -498,7 +501,7 @@ def tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 class Valued(TorchFunctionMode):
-    """A mode in which operators run on the known values of fake tensors instead of the fake tensors."""
+    """A mode in which operators run on the known values of fake tensors, not on the fake tensors themselves."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         def known(value: Any) -> Any:
@@ -526,8 +529,9 @@ OF_ONE = frozenset(
 
 
 class Supposed:
-    """Assumes values of tensors where data decides which operators run. All numbers are finite, a random number is
-    its mean, and integers are those of the example. Assumed values never decide which pairs are attended."""
+    """Assumes values of tensors if data decides which operators run. It assumes that all numbers are finite, that a
+    random number is its mean, and that integers are those of the example. Assumed values never decide which pairs are
+    attended."""
 
     def __init__(self, values: Values) -> None:
         self.values = values
@@ -571,8 +575,8 @@ class Supposed:
             return None
 
     def after(self, call: Call) -> None:
-        """Stores an assumed value of an operator's output. It is the result for assumed operands, the result for
-        finite numbers (of isnan, for example), or the mean of a random number."""
+        """Stores an assumed value of an operator's output. The value is the result of the operator for assumed
+        operands, its result for finite numbers (isnan gives False), or the mean of a random number."""
         name, args, inputs, out = call.name, call.args, call.inputs, call.out
         if self.values.real or not isinstance(out, (torch.Tensor, list, tuple)):
             return

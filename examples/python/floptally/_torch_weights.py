@@ -25,8 +25,8 @@ UNDERFLOW = -745.0
 
 
 def alive_by_logits(logits: torch.Tensor) -> torch.Tensor:
-    """Finds the attended pairs from the logarithms of attention weights (logits). The last axis is that of keys.
-    Only differences between the logits of one query matter."""
+    """Finds the attended pairs from the logarithms of attention weights (logits) [..., queries, keys]. Only differences
+    between the logits of one query matter."""
     top = logits.amax(-1, keepdim=True)
     relative = (logits - top).nan_to_num_(nan=-math.inf, posinf=0.0, neginf=-math.inf)
     near = relative >= math.log(SMALL)
@@ -43,8 +43,9 @@ def alive_by_logits(logits: torch.Tensor) -> torch.Tensor:
 
 
 def linked(relative: torch.Tensor, near: torch.Tensor, finite: torch.Tensor) -> torch.Tensor:
-    """Finds attended keys among those with small logits. A key is attended if a path of neighbouring keys without a
-    large jump leads to a key in `near`. Logits may fall gradually, as under ALiBi, while a mask makes a jump.
+    """Finds attended keys among those with small attention logits. A key is attended if a path of neighbouring keys
+    leads to a key in `near` without a large jump of the logits. Logits may fall gradually, as under ALiBi, while a mask
+    makes a jump.
 
     relative: logits below the largest of each query.
     near: True for logits close to the largest.
@@ -61,8 +62,9 @@ def linked(relative: torch.Tensor, near: torch.Tensor, finite: torch.Tensor) -> 
 
 
 def climbed(relative: torch.Tensor, near: torch.Tensor, finite: torch.Tensor) -> torch.Tensor:
-    """Finds the keys from which a path without a large jump leads to a later key in `near`. Skips smaller logits on the
-    way, which are masked. The logits of all queries of a head show how steep its bias is.
+    """Finds attended keys by their attention logits: those from which a path without a large jump leads to a later key
+    in `near`. The path skips smaller logits, which are masked. The logits of all queries of a head show how steep the
+    head's bias is.
 
     relative, near, finite: as in `linked`, [heads, queries, keys].
     """
@@ -91,8 +93,8 @@ def climbed(relative: torch.Tensor, near: torch.Tensor, finite: torch.Tensor) ->
 
 
 def alive_by_weights(weights: torch.Tensor) -> torch.Tensor:
-    """Finds the attended pairs from attention weights. The last axis is that of keys. A query whose weights are NaN
-    attends nothing: -inf masked all of its pairs."""
+    """Finds the attended pairs from attention weights [..., queries, keys]. A query whose weights are NaN attends
+    nothing: -inf masked all of its pairs."""
     size = weights.abs()
     if bool(size.isnan().any()):
         nothing = size.isnan().all(-1, keepdim=True)
@@ -117,8 +119,8 @@ def alive_by_weights(weights: torch.Tensor) -> torch.Tensor:
 
 
 def decided(name: str, values: torch.Tensor, *rest: Any) -> torch.Tensor:
-    """Returns the softmax or the exponential of attention scores. The weight of a masked pair is 0. The weight of an
-    attended pair is above 0, even if float64 cannot hold its exact value.
+    """Returns attention weights: the softmax or the exponential of attention scores. The weight of a masked pair is
+    exactly 0. That of an attended pair is above 0, even if float64 cannot hold the exact value.
 
     name: the operator's name. values, rest: its arguments.
     """
@@ -139,8 +141,8 @@ def decided(name: str, values: torch.Tensor, *rest: Any) -> torch.Tensor:
 
 
 def remainder(weights: torch.Tensor, alive: torch.Tensor) -> bool:
-    """True if some attended pairs have far smaller weights than all others. A mask was perhaps meant to remove these
-    pairs, but log(mask + 1e-10) keeps them."""
+    """True if the attention weights of some attended pairs are far smaller than all others. A mask was perhaps meant to
+    remove these pairs, but log(mask + 1e-10) keeps them."""
     size = torch.where(alive, weights.abs(), 0.0).nan_to_num()
     relative = size / size.amax(-1, keepdim=True).clamp(min=1e-300)
     between = alive & (relative < 1e-5) & (relative > 1.1 * FLOOR)

@@ -43,7 +43,7 @@ class SupportsCudaArray(Protocol):
 
 
 class Reducer(Protocol):
-    """All-reduces over a group of ranks. Each method reduces an array of uint64 integers in place."""
+    """All-reduces integers over a group of ranks. Each method reduces an array of uint64 in place."""
 
     def sum(self, integers: Any, /) -> None: ...
 
@@ -51,8 +51,8 @@ class Reducer(Protocol):
 
 
 class MemoryBackend(Protocol):
-    """A device that MemoryProbe can sample, such as memory.TorchMemory. A sample has free, total, pool_used_high and
-    pool_reserved_high in bytes."""
+    """A device whose memory MemoryProbe can sample, such as memory.TorchMemory. A sample has free, total,
+    pool_used_high and pool_reserved_high in bytes."""
 
     def reset_high_marks(self) -> None: ...
 
@@ -60,7 +60,7 @@ class MemoryBackend(Protocol):
 
 
 class TimesComponents(Protocol):
-    """A timer of the components of a step, such as module_times.ModuleTimer."""
+    """A timer of the components of a training step, such as module_times.ModuleTimer."""
 
     def times(self, work: Any = ..., /) -> dict[str, Any]: ...
 

@@ -16,7 +16,7 @@ def is_list(value: object) -> bool:
 
 
 def as_int(value: Any) -> int | None:
-    """Returns the integer of any integer type. True and False are refused."""
+    """Returns a value of any integer type (int, NumPy, …) as an int. None for True, False and values of other types."""
     try:
         return None if isinstance(value, bool) else operator.index(value)
     except TypeError:
@@ -60,7 +60,8 @@ def positive(value: Any, field: str) -> float:
 
 
 def items_of(value: Any, field: str, expected: str = "a list") -> list[Any]:
-    """Returns the items of a list or of another iterable."""
+    """Returns the items of a list or of another iterable as a list. Raises an error that begins with `field` for any
+    other value."""
     try:
         if isinstance(value, (str, bytes, dict)):
             raise TypeError

@@ -49,7 +49,7 @@ class VerifiedComponent:
     """FLOPs of one component, forward and backward, as PyTorch's FlopCounterMode and as floptally count it.
 
     modules: the model's modules in this component. Empty if none was found.
-    exact: useful FLOPs by the convention exact.
+    exact: useful FLOPs by the convention "exact".
     """
 
     name: str
@@ -78,17 +78,17 @@ class Verification(Report):
 
     @property
     def pytorch(self) -> int:
-        """FLOPs of forward and backward as FlopCounterMode counts them."""
+        """FLOPs of forward and backward as PyTorch's FlopCounterMode counts them."""
         return int(self._found["pytorch"])
 
     @property
     def counted(self) -> int:
-        """FLOPs of all slots of the batch as floptally counts them by `convention`, which imitates PyTorch."""
+        """FLOPs of the batch, padding included, as floptally counts them by `convention`, which imitates PyTorch."""
         return int(self._found["counted"])
 
     @property
     def exact(self) -> int:
-        """Useful FLOPs by the convention exact, as a meter counts them."""
+        """Useful FLOPs (of real tokens) by the convention "exact", as a meter counts them."""
         return int(self._found["exact"])
 
     @property
@@ -99,12 +99,13 @@ class Verification(Report):
 
     @property
     def source(self) -> str:
-        """Where floptally's cost comes from: "config", "from_torch", or "given" if you passed the cost."""
+        """Where the verified cost comes from: "config", "from_torch", or "given" if you passed it."""
         return str(self._found["source"])
 
     @property
     def components(self) -> dict[str, VerifiedComponent]:
-        """A VerifiedComponent for each name. Components whose modules could not be told apart are merged."""
+        """The FLOPs of each component, as {name: VerifiedComponent}. Components whose modules could not be told apart
+        are merged."""
         return {
             component["name"]: VerifiedComponent(
                 component["name"], list(component["modules"]), int(component["pytorch"]), int(component["counted"]), int(component["exact"])
@@ -114,12 +115,14 @@ class Verification(Report):
 
     @property
     def differences(self) -> dict[str, int]:
-        """PyTorch's FLOPs minus floptally's by the same convention, as {reason: FLOPs} for each known reason."""
+        """Explained differences between the two counts, as {reason: FLOPs}: PyTorch's FLOPs minus floptally's by the
+        same convention."""
         return {one["name"]: int(one["flops"]) for one in self._found["differences"]}
 
     @property
     def unexplained(self) -> int:
-        """The part of PyTorch's FLOPs minus floptally's that no known reason explains. 0 if the counts agree."""
+        """FLOPs by which PyTorch's count is above floptally's without a known reason; negative if below. 0 if the
+        counts agree."""
         return int(self._found["unexplained"])
 
     @property
@@ -129,8 +132,8 @@ class Verification(Report):
 
     @property
     def terms(self) -> dict[str, int]:
-        """The differences between floptally's count by `convention` and the exact count, by reason. Their sum is the
-        whole difference."""
+        """Why floptally's count by `convention` differs from its exact count, as {reason: FLOPs}. The sum is the whole
+        difference."""
         return {term["name"]: int(term["flops"]) for term in self._found["terms"]}
 
     @property
@@ -183,7 +186,7 @@ def verify(
         Error: "torch" if PyTorch is missing; the errors of `floptally.from_torch` if the step cannot run.
 
     Warns:
-        AssumptionWarning: names operators that multiply and count nothing.
+        AssumptionWarning: names operators that multiply, but whose FLOPs are not counted.
     """
     torch = _torch()
     if not isinstance(model, torch.nn.Module):
@@ -293,8 +296,8 @@ def _latents(model: Any, batch: Any) -> dict[str, Any]:
     if len(shape) not in (3, 4, 5):
         raise Error(
             "batch",
-            "must have hidden_states or sample with 3 to 5 dimensions: pass them, or arguments=, a function from the "
-            "batch to grid_thw and encoder_lengths",
+            "must have hidden_states or sample with 3 to 5 dimensions: pass one, or "
+            "arguments=lambda batch: {'grid_thw': [[1, 16, 16]], 'encoder_lengths': [77]}",
         )
     if len(shape) == 5 and shape[1] != getattr(model.config, "in_channels", shape[1]):
         shape[1:3] = shape[2:0:-1]  # frames before channels
@@ -377,7 +380,7 @@ def _has_fast_path(module: Any) -> bool:
 
 @dataclass
 class Group:
-    """The matrix products of one module, added up over all layers."""
+    """The matrix products of one module, summed over all layers."""
 
     modules: dict[str, None] = field(default_factory=dict)
     forward: int = 0

@@ -8,7 +8,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ._accelerators import Accelerator
     from ._core import Breakdown, ContextShards, MaskedTiles
     from ._literals import LayerSplit, Precision, Schedule, ZeroStates
+    from ._search import Search
+    from ._types import Integers
 
 STAYS: Any = ...  # an argument that was not passed
 
@@ -92,7 +94,8 @@ class ComponentLine:
 
 @dataclass(frozen=True, repr=False)
 class RankLine:
-    """The step of one rank, from its trace: seconds of one device. All fields but hidden add up to the step.
+    """How one rank spent the step, in seconds, from the rank's profiler trace. All fields but hidden and seconds add up
+    to `seconds`.
 
     seconds: duration of the step.
     computing: seconds of kernels of counted work, and of unknown kernels.
@@ -115,52 +118,6 @@ class RankLine:
         return f"<RankLine: {self.computing:.6g} of {self.seconds:.6g} s computing, {self.waiting:.6g} s waiting>"
 
 
-@dataclass(frozen=True)
-class PipelineLayout:
-    """A pipeline layout that fits the memory, with its predicted step time. `Waterfall.best()` lists them.
-
-    pp: number of pipeline ranks.
-    replicas: number of pipelines in parallel.
-    vpp: number of chunks of layers on each rank.
-    microbatches: number of microbatches that each pipeline runs in the step.
-    schedule: its name, as `Breakdown.waterfall` takes it.
-    memory_gib: GiB that the fullest rank holds: states, and activations if you passed them.
-    seconds: predicted duration of the step, if kernels keep their present rate.
-    mfu: MFU of the predicted step; 0.412 is 41.2 %.
-    mfu_bound: MFU of the predicted step if kernels ran at their peak.
-    """
-
-    pp: int
-    replicas: int
-    vpp: int
-    microbatches: int
-    schedule: str
-    memory_gib: float
-    seconds: float
-    mfu: float
-    mfu_bound: float
-
-
-@dataclass(frozen=True)
-class LayoutSearch:
-    """The pipeline layouts that fit the memory, fastest first. `Waterfall.best()` returns it.
-
-    layouts: a PipelineLayout for each.
-    too_large: how many layouts do not fit the memory.
-    impossible: how many layouts cannot be used, since they do not divide the layers or the microbatches.
-    kept: the options of the waterfall that all layouts share.
-    """
-
-    layouts: list[PipelineLayout]
-    too_large: int
-    impossible: int
-    kept: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the layouts as a dict, with the content of the JSON that the program prints."""
-        return asdict(self)
-
-
 @dataclass(frozen=True, repr=False)
 class ComparedComponent:
     """The time of one component in two steps, in seconds of one GPU.
@@ -168,7 +125,8 @@ class ComparedComponent:
     passes: the passes that the times cover: train (all), forward or backward.
     before, after: the time in the earlier and in the later step. None if that step has no such line.
     slower: after minus before. Negative if the component became faster.
-    kernel_rate_before: the share of the peak that its kernels reached before; 0 if it has no FLOPs.
+    kernel_rate_before: the share of the peak that the component's kernels reached in the earlier step; 0 if the
+        component has no FLOPs.
     """
 
     name: str
@@ -195,8 +153,8 @@ class ComponentWaterfall:
 
     @property
     def lines(self) -> list[ComponentLine]:
-        """A ComponentLine for each measured time, then for times apart from model work. The last line is all unmeasured
-        time."""
+        """The lines of the table: a ComponentLine for each measured time, then for each time apart from model work. The
+        last line is all unmeasured time."""
         whole = self.gpu_nanoseconds
         result = []
         for line in self._found:
@@ -211,7 +169,8 @@ class ComponentWaterfall:
         return result
 
     def against(self, before: ComponentWaterfall) -> list[ComparedComponent]:
-        """Compares with an earlier step of the same model: a ComparedComponent for each line, largest slowdown first.
+        """Compares this step with an earlier step of the same model. Returns a ComparedComponent for each line, largest
+        slowdown first.
 
         The differences add up to the difference between the two steps.
         """
@@ -230,7 +189,7 @@ class ComponentWaterfall:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on what the profiler trace does not show."""
+        """Notes on work that the profiler trace does not show."""
         return list(self._notes)
 
     @property
@@ -270,8 +229,8 @@ class Waterfall:
     def __init__(
         self, work: Breakdown, choices: Said, kernel_rate: float | None = None, measured: Waterfall | None = None
     ) -> None:
-        """kernel_rate: the share of the peak that kernels reach. None computes it from this step. measured: the
-        Waterfall of the measured step, if this one is a prediction from it."""
+        """Makes a waterfall. kernel_rate: the share of the peak that kernels reach; None computes it from this step.
+        measured: the Waterfall of the measured step, if this one is a prediction from it."""
         self._work, self._said, self._rate, self._measured = work, choices, kernel_rate, measured
         choices = with_layout(choices)
         request = request_of(choices)
@@ -287,7 +246,8 @@ class Waterfall:
 
     @property
     def lines(self) -> list[WaterfallLine]:
-        """A WaterfallLine for each cause. The first is the useful work, the last the unexplained rest."""
+        """The lines of the waterfall: a WaterfallLine for each cause. The first is the useful work, the last the
+        unexplained rest."""
         result = []
         for line in self._found["lines"]:
             spent, share = int(line["gpu_nanoseconds"]), 100 * line["share_of_peak"]
@@ -307,7 +267,7 @@ class Waterfall:
 
     @property
     def kernel_rate(self) -> float:
-        """The share of the peak that kernels reach in their own time. Unknown losses lower it."""
+        """The share of the peak that kernels reach in their own time. Losses of unknown cause lower this share."""
         return float(self._found["kernel_rate"])
 
     @property
@@ -338,7 +298,8 @@ class Waterfall:
 
     @property
     def ranks(self) -> list[RankLine]:
-        """A RankLine for each rank in the order of the traces. Empty without traces of several ranks."""
+        """How each rank spent the step, as a list of RankLine in the order of the traces. Empty without traces of
+        several ranks."""
         return [RankLine(**line) for line in self._said.get("ranks", [])]
 
     @checked
@@ -385,11 +346,10 @@ class Waterfall:
         cache_bits: int | None = STAYS,
         distinct_experts: int | None = STAYS,
     ) -> Waterfall:
-        """Predicts the step with other choices. The result's `seconds` is the new step time.
-
-        Arguments that you do not pass stay the same; None means "not known". Kernels keep their rate, and times
-        apart from model work stay. The prediction is a bound: smaller microbatches or narrower matrices run slower
-        kernels, which is not modelled.
+        """Predicts the step with other options, as a Waterfall whose `seconds` is the new step time. Options that you
+        do not pass stay the same; None means "not known". Kernels keep their rate, and times apart from model work
+        stay. The prediction is a bound: smaller microbatches or narrower matrices run slower kernels, which is not
+        modelled.
 
         Args:
             work: another Breakdown: another plan, batch or model.
@@ -411,59 +371,54 @@ class Waterfall:
 
     @checked
     def best(
-        self, *, memory_gib: float, zero: ZeroStates = "none", activation_gib: float | None = None
-    ) -> LayoutSearch:
-        """Finds other pipeline layouts that fit the memory, with the same GPUs and microbatches, fastest first.
-        Predicted as in `what_if`.
+        self, *, lengths: Integers, global_batch: int | None = None, zero: ZeroStates = "optimizer", **how: Any
+    ) -> Search:
+        """Finds the parallel layouts of this model, batch and GPUs that fit the memory, fastest first. It is
+        `Cost.search` at the efficiency of this step: the part of the peak with which the clock of the search meets the
+        step's seconds and layout.
 
         Args:
-            memory_gib: memory of one GPU in GiB.
-            zero: states that data parallel ranks shard: "none", "optimizer", "gradients" or "weights".
-            activation_gib: measured GiB of one microbatch, of one GPU of each stage, summed over the stages. None
-                does not count activations.
+            lengths: [n] tokens of each sequence of the step; one sequence with `global_batch`.
+            global_batch: number of sequences of the step, all as long as the one in `lengths`.
+            zero: states that data parallel ranks of the step shard. The search holds it fixed.
+            how: other keywords of `Cost.search`. `gpus`, `accelerator`, `precision`, `network_gbps` and others that
+                this waterfall knows are taken from it.
         """
-        choices = {name: value for name, value in self._said.items() if value is not None}
-        equal = ("rank_work", "layers_of_chunks", "num_layers_in_first_pipeline_stage", "num_layers_in_last_pipeline_stage",
-                 "account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split", "pipeline_model_parallel_layout",
-                 "layer_split", "batches")  # fmt: skip
-        for name in equal:
+        from ._search import Search
+
+        choices = {name: value for name, value in with_layout(self._said).items() if value is not None}
+        for name in ("precisions", "clock_mhz", "apart", "rank_work", "idle_gpus", "masked_tiles", "batches",
+                     "distinct_experts", "component_times", "trace"):  # fmt: skip
             if name in choices:
-                raise Error("best", f"searches only pipelines with equal stages and equal microbatches: leave {name} out")
-        if isinstance(choices.get("microbatches"), tuple):
-            raise Error(
-                "best",
-                "searches only pipelines with equal stages and equal microbatches: pass microbatches as an int",
-            )
-        if "pp" not in choices:
-            raise Error("pp", "is missing: pass the number of pipeline ranks, which the search does not change")
-        replicas = int(choices.get("replicas", 1))
-        ranks = int(choices["pp"]) * replicas
-        request = {"pipeline_ranks": ranks, "microbatches": int(choices["microbatches"]) * replicas,
-                   "gpus_of_stage": (self.gpus - int(choices.get("idle_gpus", 0))) // ranks,
-                   "memory_gib": positive(memory_gib, "memory_gib"), "zero": zero}  # fmt: skip
-        if activation_gib is not None:
-            request["activation_gib"] = positive(activation_gib, "activation_gib")
-        result = json.loads(_core._fitting_pipelines(self._work, json.dumps(request)))
-        layouts = []
-        for found_layout in result["found"]:
-            memory = found_layout.pop("memory_gib")
-            then = self.what_if(**found_layout)
-            layouts.append(
-                PipelineLayout(**found_layout, memory_gib=memory, seconds=then.seconds, mfu=then.mfu,
-                               mfu_bound=self.what_if(**found_layout, kernel_rate=1).mfu)
-            )  # fmt: skip
-        return LayoutSearch(
-            sorted(layouts, key=lambda layout: layout.seconds), result["too_large"], result["impossible"], result["kept"]
-        )
+                raise Error("best", f"predicts steps as Cost.search does, which knows no {name}: leave it out")
+        if "plan" in how:
+            raise Error("plan", "is the plan of the step's Breakdown: leave it out")
+        if not isinstance(choices.get("microbatches", 1), int):
+            raise Error("microbatches", "must be an int: best takes the microbatches from lengths")
+        of_cluster = ("gpus", "accelerator", "peak_tflops", "precision", "memory_tbps", "gpus_per_node", "network_gbps",
+                      "weight_bits", "gradient_bits", "activation_bits", "cache_bits")  # fmt: skip
+        cluster = {name: choices[name] for name in of_cluster if name in choices}
+        sizes = {name: choices[name] for name in ("tp", "pp", "vpp", "ep", "etp", "microbatches", "schedule") if name in choices}
+        if "replicas" in choices:
+            sizes["dp"] = choices["replicas"]
+        if "cp" in choices:
+            sizes["cp"] = choices["cp"].cp
+        if "sequence_parallel" in choices:
+            sizes["sequence_parallel"] = str(bool(choices["sequence_parallel"])).lower()
+        layout = ", ".join(f"{name}={size}" for name, size in {**sizes, "zero": zero}.items())
+        return Search(
+            self._work, lengths=lengths, global_batch=global_batch, zero=zero, measured_layout=layout,
+            measured_seconds=self.seconds, **{**cluster, **how},
+        )  # fmt: skip
 
     def scalars(self, prefix: str = "waterfall/") -> dict[str, float]:
-        """Returns scalars for a logger: each known loss and the MFU in per cent of the peak (100 together), the kernel
-        rate and the seconds. Unknown causes are missing."""
+        """Returns the losses as a dict for a logger: the MFU and each known loss in per cent of the peak (together
+        100), the kernel rate and the seconds. Unknown losses are missing."""
         return {prefix + name: value for name, value in self._texts["scalars"].items()}
 
     def to_table(self, *, by_cost: bool = False) -> str:
-        """Returns the table that the program prints. by_cost: True sorts the causes by loss, and adds
-        bars and what usually helps."""
+        """Returns the waterfall as the table of text that the command-line program prints. by_cost: True sorts the
+        causes by loss, and adds bars and what usually helps."""
         return str(self._texts["by_cost" if by_cost else "table"])
 
     def to_markdown(self) -> str:
@@ -493,7 +448,7 @@ class Waterfall:
 
 
 def kept(arguments: Said) -> Said:
-    """Returns a copy of the arguments. Changes to the caller's lists or dicts then have no effect on it."""
+    """Returns a copy of a waterfall's arguments, which the caller's later changes to lists or dicts do not affect."""
     choices: Said = {}
     for name, value in arguments.items():
         if isinstance(value, (_core.MaskedTiles, _core.ContextShards, dict)):
@@ -529,7 +484,7 @@ def changed(choices: Said, by: Said) -> Said:
 
 
 def waterfall_of(work: Breakdown, arguments: Said) -> Waterfall:
-    """Implements `Breakdown.waterfall`. Measured times are read now, since files may disappear and timers go on."""
+    """Implements `Breakdown.waterfall`. Measured times are read at once, since files may disappear and timers go on."""
     times = {name: arguments[name] for name in ("component_times", "trace", "modules") if arguments.get(name) is not None}
     choices = kept({name: arguments[name] for name in arguments if name not in ("component_times", "trace", "modules")})
     if "component_times" in times and "trace" in times:
@@ -538,7 +493,7 @@ def waterfall_of(work: Breakdown, arguments: Said) -> Waterfall:
             "cannot be passed with trace, because both contain the times: leave one of them out",
         )
     if "modules" in times and "trace" not in times:
-        raise Error("modules", "works only with trace=, since it names modules of the trace")
+        raise Error("modules", "works only with trace=, since it names modules of the trace: pass both, or leave it out")
     if "trace" in times:
         paths = [times["trace"]] if is_path(times["trace"]) else times["trace"]
         if not isinstance(paths, (list, tuple)) or not paths or not all(map(is_path, paths)):
@@ -558,7 +513,8 @@ def is_path(value: object) -> bool:
 
 
 def read_times(work: Breakdown, times: Any) -> Any:
-    """Returns the measured times of a timer, of a file, or of a dict with the content of such a file."""
+    """Returns measured times of components as a dict. times: a timer, the path of a file of times, or a dict with the
+    content of such a file."""
     if hasattr(times, "times") and not isinstance(times, dict):
         times = times.times(work)
     elif is_path(times):
@@ -583,8 +539,8 @@ MOST_RANKS, MOST_MICROBATCHES = 2**16, 2**24
 
 
 def request_of(choices: Said) -> Said:
-    """Returns the arguments of a waterfall as the dict that the library reads as JSON. Arguments that were not passed,
-    or are None, are left out."""
+    """Returns the arguments of a waterfall as the dict that the C++ library reads as JSON. Arguments that were not
+    passed, or are None, are left out."""
     arguments = {name: value for name, value in choices.items() if value is not None}
     request: Said = {name: arguments[name] for name in ("traced", "component_times") if name in arguments}
     if "gpus" not in arguments:
@@ -607,14 +563,14 @@ def request_of(choices: Said) -> Said:
             request[name] = count(arguments[name], name, 1, MOST_RANKS)
     if "sequence_parallel" in arguments:
         if "tp" not in arguments:
-            raise Error("tp", "is missing: sequence_parallel needs it")
+            raise Error("tp", "is missing: pass tp=, which sequence_parallel needs")
         request["sequence_parallel"] = flag(arguments["sequence_parallel"], "sequence_parallel")
     if "pp" in arguments:
         request["pipelines"] = pipelines_of(arguments)
     else:
         for name in OF_PIPELINES:
             if name in arguments:
-                raise Error("pp", f"is missing: {name} needs it")
+                raise Error("pp", f"is missing: pass pp=, which {name} needs")
         if "rank_work" in arguments:
             if arguments.keys() & {"tp", "cp"}:
                 raise Error("rank_work", "cannot be passed with tp or cp, which determine the work of each rank: leave it out")
@@ -623,8 +579,8 @@ def request_of(choices: Said) -> Said:
 
 
 def with_layout(choices: Said) -> Said:
-    """Replaces the argument `layout` of a waterfall by the sizes that it states, such as tp and pp. Raises an Error
-    if another argument contradicts it, or if the experts' ranks do not divide all ranks."""
+    """Replaces the argument `layout` of a waterfall by the sizes that it states, such as tp and pp. Raises an Error if
+    another argument contradicts the layout, or if the number of experts' ranks does not divide all ranks."""
     said = {name: value for name, value in choices.items() if value is not None}
     if not said.keys() & {"layout", "ep", "etp"} or "gpus" not in said:
         return choices
@@ -643,7 +599,7 @@ def with_layout(choices: Said) -> Said:
         return {**choices, **{name: size for name, size in own.items() if size != 1 or name == "etp"}, "layout": None}
     of_replica = count(said.get("tp", 1), "tp", 1) * count(said.get("pp", 1), "pp", 1) * cp
     if ranks % of_replica != 0:
-        raise Error("gpus", f"must be a multiple of cp x tp x pp, {of_replica}, got {ranks}")
+        raise Error("gpus", f"must be a multiple of cp x tp x pp = {of_replica}, got {ranks}")
     experts = {name: said[name] for name in ("ep", "etp") if name in said}
     _core.ParallelLayout(rank=0, dp=ranks // of_replica, cp=cp, tp=said.get("tp", 1), pp=said.get("pp", 1), **experts)
     return choices
@@ -676,8 +632,8 @@ def pipelines_of(arguments: Said) -> Said:
 
 
 def microbatches_of(microbatches: Any) -> list[list[Breakdown]]:
-    """Returns a list for each replica, with the Breakdown of each of its microbatches. Empty if `microbatches` is not a
-    list, since all microbatches then have equal work."""
+    """Returns the work of each microbatch: a list for each replica, with a Breakdown for each microbatch. Empty if
+    `microbatches` is not a list: all microbatches then have equal work."""
     if not is_list(microbatches):
         return []
     replicas = [list(one) if is_list(one) else list(microbatches) for one in microbatches] if microbatches and is_list(microbatches[0]) else [list(microbatches)]
@@ -707,7 +663,8 @@ def rank_work_of(loads: Any) -> Said:
 
 
 def bandwidths_of(bandwidths: Any) -> dict[str, float]:
-    """Returns {group of ranks: bandwidth in GB/s}. bandwidths: such a dict, or one number for all groups."""
+    """Returns the network bandwidths as {group of ranks: GB/s}. bandwidths: such a dict, or one number for all
+    groups."""
     if not isinstance(bandwidths, Mapping):
         bandwidth = positive(bandwidths, "network_gbps")
         return dict.fromkeys(("tp", "cp", "dp", "pp", "ep", "expert_dp", "etp", "dp_replicate"), bandwidth)

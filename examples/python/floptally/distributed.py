@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums tallies over the ranks of torch.distributed, and checks that ranks hold what the scope says.
+"""Sums tallies over the ranks of torch.distributed, and checks that the ranks hold the sequences that a scope says.
 
     total = floptally.distributed.all_reduce(tally)                     # data parallelism: every rank its own batch
     total = floptally.distributed.all_reduce(tally, scope="context_slice", layout=layout)
@@ -9,7 +9,7 @@
     meter = floptally.Meter(cost, accelerator=name, reduce=sums)        # or: the meter does, as each step ends
 
 A scope says, axis by axis, whether ranks hold the same sequences or different parts (docs/parallel.md). The all-reduce
-of the accumulators also carries integers that check the scope. All ranks of the group raise a `floptally.Error` if the
+of a tally's sums also carries integers that check the scope. All ranks of the group raise a `floptally.Error` if the
 scope does not fit the group, or if ranks that should hold the same sequences have different counts. Sums are of 64-bit
 integers, on the CPU with gloo and on the current GPU with NCCL. The call waits for NCCL's result.
 """
@@ -52,7 +52,7 @@ class TorchReducer:
     group.
 
     group: the process group. All its ranks must make the same calls.
-    device: where the integers are sent from; by default the device that the group's backend takes.
+    device: the device that the integers are sent from; by default one that the group's backend supports.
     """
 
     def __init__(self, group: ProcessGroup | None = None, device: torch.device | str | None = None) -> None:
@@ -67,15 +67,14 @@ class TorchReducer:
         self.device = torch.device(device)
 
     def sum(self, integers: npt.NDArray[np.uint64]) -> None:
-        """Replaces the integers by their sums over all ranks, modulo 2^64. Sums of signed integers have the same
-        bits."""
+        """Replaces each integer by its sum over all ranks, modulo 2^64. Sums of signed integers have the same bits."""
         from torch.distributed import ReduceOp
 
         self._all_reduce(integers, ReduceOp.SUM)
 
     def max(self, integers: npt.NDArray[np.uint64]) -> None:
-        """Replaces the unsigned integers by their largest values over all ranks. The group compares signed integers,
-        so the sign bit is flipped before and after."""
+        """Replaces each unsigned integer by its largest value over all ranks. The process group compares signed
+        integers, so the sign bit is flipped before and after."""
         import numpy as np
         from torch.distributed import ReduceOp
 
@@ -96,12 +95,12 @@ class TorchReducer:
 class Reduction:
     """Sums a tally over the ranks of a group in every step, by one all-reduce. Pass it to a `Meter` as `reduce=`.
 
-    All ranks of the group construct it together. They compare masks, scope, layout, convention and floptally's version,
-    and for a Cost what it counts by `plan`. If any of these differs, all ranks raise. If no process group exists yet (a
-    trainer may create it in `fit`), they compare when the object is first used.
+    All ranks of the group construct it together. The ranks compare masks, scope, layout, convention and floptally's
+    version, and for a Cost the FLOPs that it counts by `plan`. If any of these differs, all ranks raise an Error. If no
+    process group exists yet (a trainer may create it in `fit`), they compare when the object is first used.
 
     like: the model's `floptally.Cost`, or a tally with its masks.
-    layout: where this rank stands. By default all ranks of the job are data-parallel.
+    layout: the ParallelLayout of this rank. By default all ranks of the job are data-parallel.
     scope: "microbatch" (lengths of whole sequences), "context_slice", "first_stage", "last_stage", "own_routers",
         or a `floptally.Scope`.
     other_scopes: scopes of single statistics or of a tower: {"routed": "own_routers", "vision": "first_stage"}.
@@ -137,7 +136,7 @@ class Reduction:
             self._make()
 
     def planned(self, plan: Plan) -> Reduction:
-        """Returns the same reduction for another plan. All ranks must call it together."""
+        """Returns a new reduction of the same group that counts by another plan. All ranks must call it together."""
         scope, others = self._scopes
         return Reduction(
             self._like, group=self._group, layout=self._layout, scope=scope, other_scopes=others, convention=self.convention,
@@ -162,7 +161,7 @@ class Reduction:
 
     @property
     def layout(self) -> ParallelLayout:
-        """The parallel layout of the job, with the place of this rank."""
+        """The parallel layout of the job, with the coordinates of this rank."""
         if self._layout is None:
             _require_group()
             self._layout = _layout_or_all_dp(None)
@@ -170,14 +169,15 @@ class Reduction:
 
     @property
     def reducer(self) -> TorchReducer:
-        """The object that runs the all-reduces of the group."""
+        """The TorchReducer that runs the all-reduces of the group."""
         return self._make()[0]
 
     def __call__(self, mine: Tally, *, visits: tuple[int, int] | None = None) -> Tally:
-        """Returns the tally of all ranks: the same integers on every rank. A rank without sequences must call it too.
+        """Returns the sum of the tallies of all ranks. Every rank gets the same integers. A rank without sequences must
+        call it too.
 
-        visits: (how many microbatches ran on this rank, how often lengths were added). Needed with virtual pipeline
-            stages.
+        visits: (how many microbatches ran on this rank, how often lengths were added to the tally). Needed with virtual
+            pipeline stages.
         """
         reducer, reduction = self._make()
         return reduction.sum(mine, reducer=reducer, visits=visits)
@@ -193,8 +193,9 @@ def all_reduce(
     visits: tuple[int, int] | None = None,
     device: torch.device | str | None = None,
 ) -> Tally:
-    """Returns the tally of all ranks. One MAX all-reduce compares the ranks' configuration, and one SUM all-reduce adds
-    the tallies. For a loop use `Reduction`. A tally has no convention, so none is compared."""
+    """Returns the sum of a tally over all ranks. One MAX all-reduce checks that the ranks count by the same masks,
+    scope and layout; one SUM all-reduce adds the tallies. In a training loop use `Reduction`, which checks only once. A
+    tally has no convention, so conventions are not compared."""
     reducer = TorchReducer(group, device)
     reduction = TallyReduction(
         tally,
@@ -215,17 +216,17 @@ def all_reduce_ratio(
     *,
     layout: ParallelLayout | None = None,
 ) -> tuple[int, int]:
-    """Returns numerator and denominator, each summed over all ranks. Their quotient is exact. A mean of the ranks'
-    ratios is not: it weights all ranks equally."""
+    """Returns (numerator, denominator), each summed over all ranks. Their quotient is exact. A mean of the ranks' own
+    ratios is not, because it weights all ranks equally."""
     return reduce_ratio(
         numerator, denominator, scope=scope, layout=_layout_or_all_dp(layout), reducer=TorchReducer(group)
     )
 
 
 class SequenceRatios(NamedTuple):
-    """Statistics of a ratio, such as perplexity, over sequences: the number of sequences that have a ratio, the number
-    of sequences without a counted token, and the mean, smallest and largest ratio. The last three are None if no
-    sequence has a ratio."""
+    """Statistics of a ratio, such as perplexity, over sequences. They are the number of sequences with a ratio, the
+    number without a counted token, and the mean, smallest and largest ratio. The last three are None if no sequence has
+    a ratio."""
 
     sequences: int
     empty: int
@@ -256,17 +257,17 @@ def all_reduce_sequences(
     denominator_scope: ScopeName | Scope | None = None,
     different_scopes: bool = False,
 ) -> SequenceRatios:
-    """Returns statistics over all sequences of a ratio that each sequence has, such as its perplexity. Context
-    parallelism may have split the sequences over ranks.
+    """Returns statistics of a ratio that each sequence has, such as its perplexity, over the sequences of all ranks.
+    Context parallelism may have split the sequences over ranks.
 
-    Each rank passes a numerator and a denominator for every sequence of its replica, in the same order, 0 over 0 if its
-    slice has no token. Numerators and denominators are added over the ranks that share the sequence, in rank order, and
-    then divided. Mean, smallest and largest are over the sequences of all replicas.
+    Each rank passes a numerator and a denominator for every sequence of its replica, in the same order. Pass 0 over 0
+    if the rank's slice of the sequence has no token. Numerators and denominators are added over the ranks that share
+    the sequence, in rank order, and then divided. Mean, smallest and largest are over the sequences of all replicas.
 
     of: a function that is applied to each ratio, such as exp(-x) for perplexity. None: the ratio itself.
     within: the group of this rank over cp, tp and pp. over_dp: the group of this rank over dp. A group of one rank may
         be left out.
-    denominator_scope: the denominators' scope, if it is not `scope`. A different scope is an error unless
+    denominator_scope: the denominators' scope, if it is not `scope`. A different scope raises an Error unless
         different_scopes=True.
     """
     return SequenceRatios(
@@ -285,7 +286,7 @@ def all_reduce_sequences(
 
 
 class Extremes(NamedTuple):
-    """Count, smallest and largest of the values of all ranks. Smallest and largest are None if there are no values."""
+    """Number, smallest and largest of the values of all ranks. Smallest and largest are None if there are no values."""
 
     values: int
     least: int | None
@@ -299,7 +300,8 @@ def all_reduce_extremes(
     *,
     layout: ParallelLayout | None = None,
 ) -> Extremes:
-    """Returns count, smallest and largest of the integers of all ranks. Ranks without values must call it too."""
+    """Returns the number, the smallest and the largest of the integers of all ranks. Ranks without values must call it
+    too."""
     return Extremes(
         *reduce_extremes(values, scope=scope, layout=_layout_or_all_dp(layout), reducer=TorchReducer(group))
     )
@@ -312,9 +314,9 @@ def require_held(
     *,
     layout: ParallelLayout | None = None,
 ) -> None:
-    """Raises on all ranks if ranks that the scope calls replicated hold different tokens, or ranks that it calls
-    sharded hold the same ones. Call it once, before the first step. `tokens`: the ids that this rank runs, without
-    padding."""
+    """Checks which token ids the ranks hold, and raises an Error on all ranks if they contradict `scope`. Ranks that
+    the scope calls replicated must hold the same tokens, sharded ranks different ones. Call it once, before the first
+    step. tokens: the ids that this rank runs, without padding."""
     _require_held(tokens, scope=scope, layout=_layout_or_all_dp(layout), reducer=TorchReducer(group))
 
 

@@ -41,7 +41,7 @@ PathLike = str | os.PathLike[str]
 
 
 def read_log(path: PathLike) -> ThroughputLog:
-    """Reads the throughput lines of a file. Errors begin with the file's name."""
+    """Reads the lines of a log file that state throughput, as a ThroughputLog. Errors begin with the file's name."""
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as problem:
@@ -55,8 +55,8 @@ def read_log(path: PathLike) -> ThroughputLog:
 def read_experiment(
     path: PathLike, *, gpus: int, peak_tflops: float, name: str | None = None, skip: int = 0
 ) -> tuple[Experiment, list[LayerLine]]:
-    """Returns (the run, its `[LAYER]` lines), read from one log. The first `skip` steps of the run are left out. The
-    run is named after the file if `name` is None."""
+    """Reads one log. Returns (the run as an Experiment, its `[LAYER]` lines). The first `skip` steps of the run are
+    left out. The run is named after the file if `name` is None."""
     log = read_log(path)
     if skip < 0 or skip >= max(1, len(log.steps)):
         raise Error("skip", f'must be less than {len(log.steps)}, the number of steps in "{os.fspath(path)}", got {skip}')
@@ -92,20 +92,21 @@ def write_report(
     kernels: PathLike | None = None,
     title: str | None = None,
 ) -> list[ExperimentRow]:
-    """Writes the report of these logs into the folder `out`, and returns the rows of its table.
+    """Writes a report of these logs into the folder `out`, and returns the rows of the report's table as a list of
+    ExperimentRow.
 
     Reads everything before it writes anything. Logs of the layer benchmark have no steps: they give a table of
     layers and no rows.
 
     gpus: GPUs of each run.
-    peak_tflops: dense peak of one GPU.
-    skip: first steps of each log that do not count (compilation).
-    kernels: a results JSON for the heatmap.
+    peak_tflops: dense peak of one GPU in TFLOP/s.
+    skip: number of first steps of each log to leave out, since they include compilation.
+    kernels: a JSON of measured kernel times, for a heatmap.
     """
     from . import kernel_times, plots
 
     if names is not None and len(names) != len(logs):
-        raise Error("name", f"must be passed once for each of {len(logs)} logs, got {len(names)}")
+        raise Error("name", f"must have one value for each of the {len(logs)} logs, got {len(names)}")
     runs: list[Experiment] = []
     layers: list[tuple[str, LayerLine]] = []
     for index, path in enumerate(logs):

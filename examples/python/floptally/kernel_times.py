@@ -77,7 +77,8 @@ class KernelTimes:
         return cost(self.config)
 
     def flops(self, batch: int, sequence_length: int, phase: str) -> int:
-        """Returns the exact useful FLOPs of one call: forward, backward, or both."""
+        """Returns the exact useful FLOPs of one kernel call with this batch, sequence length and phase (forward,
+        backward, or both)."""
         if self.contextual or self.targets:
             history = sequence_length - self.contextual - self.targets
             if history < 0:
@@ -92,7 +93,7 @@ class KernelTimes:
         counted = step.useful.components
         for name in self.components:
             if name not in counted:
-                raise Error("components", f'must be of the config ({", ".join(counted)}), got "{name}"')
+                raise Error("components", f'must be components of the config ({", ".join(counted)}), got "{name}"')
         parts = [counted[name] for name in self.components]
         return sum(
             {"fwd": part.forward, "bwd": part.backward, "e2e": part.forward + part.backward}[phase] for part in parts
@@ -105,7 +106,7 @@ class KernelTimes:
         return None if taken is None else self.flops(batch, sequence_length, phase) / (taken * 1e9)
 
     def mfu_pct(self, batch: int, sequence_length: int, phase: str) -> float | None:
-        """Returns the rate of a (batch, sequence length, phase) cell in % of the peak."""
+        """Returns the MFU of a (batch, sequence length, phase) cell in % of the peak."""
         if self.peak_tflops is None:
             raise Error("peak_tflops", "must be in the file to compute MFU, got none")
         rate = self.tflops(batch, sequence_length, phase)
@@ -113,7 +114,7 @@ class KernelTimes:
 
 
 def read_kernel_times(source: str | os.PathLike[str] | Mapping[str, Any] | KernelTimes) -> KernelTimes:
-    """Reads a results JSON (a path or its content) and checks every field of it."""
+    """Reads a results JSON (a path or its content), checks every field, and returns a KernelTimes."""
     if isinstance(source, KernelTimes):
         return source
     if not isinstance(source, Mapping):
@@ -127,7 +128,7 @@ def read_kernel_times(source: str | os.PathLike[str] | Mapping[str, Any] | Kerne
     _require_known(source, _KEYS, "")
     entries = source.get("times")
     if not isinstance(entries, list) or not entries:
-        raise Error("times", "must be a list of at least one kernel time")
+        raise Error("times", f"must be a list of at least one kernel time, got {entries!r}")
     times: dict[Cell, float] = {}
     reasons: dict[Cell, str] = {}
     seen: set[Cell] = set()
@@ -197,7 +198,7 @@ def _axis(source: Mapping[str, Any], key: str, seen: set[int]) -> tuple[int, ...
         raise Error(key, f"must be a list of at least one integer, got {declared!r}")
     places = {_count(value, f"{key}[{index}]", 1) for index, value in enumerate(declared)}
     if not seen <= places:
-        raise Error(key, f"must list every value in times, lacks {min(seen - places)}")
+        raise Error(key, f"must list every value that times has: add {min(seen - places)}")
     return tuple(sorted(places))
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory of a GPU as PyTorch knows it, for a `floptally.MemoryProbe`.
+"""Samples the memory of a GPU through PyTorch, for a `floptally.MemoryProbe`.
 
     device = floptally.memory.TorchMemory(folder="snapshots")
     probe = floptally.MemoryProbe(device, profile_steps=[3, 7], layout=layout, start=device.start, stop=device.stop)
     for step, batch in enumerate(batches):
-        with probe.step(step):      # nothing is called, but in steps 3 and 7
+        with probe.step(step):      # samples memory in steps 3 and 7 only
             train(batch)
 """
 

@@ -9,8 +9,8 @@
                 optimizer.step()
     timer.write("times.json")       # floptally waterfall … --component-times times.json
 
-Each instant of a step counts for one module only: the innermost timed module that is running. A timed module inside
-another one is not part of the outer one's time. On a GPU, times are between CUDA events on the current stream. The
+Each instant of a step counts for one module only: the innermost timed module that is running. The time of an outer
+module excludes that of timed modules inside it. On a GPU, times are between CUDA events on the current stream. The
 events are read when a later step ends or when you ask for times, so no module waits for the device.
 
 `named_in_traces` adds module names to a trace of torch.profiler. `floptally waterfall --trace` then tells modules
@@ -112,11 +112,12 @@ class ModuleTimer:
             if name and pattern is not None:
                 self._watch(module, name, pattern)
         if not self._hooks:
-            raise Error("parts", f"must match the name of a module of the model, but {', '.join(self._parts)} match none")
+            raise Error("parts", f"must match the name of a module of the model, got {', '.join(self._parts)}: pass patterns of model.named_modules()")
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """Returns a context manager for a step of the training loop. A step that raises is not counted."""
+        """Returns a context manager for one step of the training loop, whose modules are timed. A step that raises is
+        not counted."""
         if self._in_step:
             raise Error("step", "begins inside another step: end that step first")
         self._open.clear()
@@ -138,13 +139,12 @@ class ModuleTimer:
 
     @contextmanager
     def part(self, name: str, components: Sequence[str] = ()) -> Iterator[None]:
-        """Returns a context manager that times its body as a separate part of the step: an optimizer, data loading, or
-        other code outside of modules."""
+        """Returns a context manager that times its body as a part of the step under this name. Use it for an optimizer,
+        data loading, or other code outside of modules."""
         if self._components.setdefault(name, tuple(components)) != tuple(components):
             raise Error(
                 "components",
-                f'must be the same for the part "{name}" in all steps, which began with '
-                f'{list(self._components[name])}',
+                f'must be {list(self._components[name])}, as when the part "{name}" was timed first, got {list(components)}',
             )
         token = object()
         self._enter(token, (name, "forward"))
@@ -154,11 +154,11 @@ class ModuleTimer:
             self._leave(token)
 
     def times(self, work: Breakdown | None = None) -> dict[str, Any]:
-        """Returns the mean seconds of a step and of each timed part, as `floptally waterfall --component-times` reads
-        them.
+        """Returns the mean seconds of a step and of each timed part, as a dict that `floptally waterfall
+        --component-times` reads.
 
-        work: a Breakdown; only its components are then named. A part whose backward never ran is marked as forward
-        only.
+        work: a Breakdown. If you pass it, only components of this Breakdown are named. A part whose backward never ran
+        is marked as forward only.
         """
         while self._finished:
             marks = self._finished.pop(0)
@@ -186,7 +186,7 @@ class ModuleTimer:
         Path(path).write_text(json.dumps(self.times(work), indent=1) + "\n", encoding="utf-8")
 
     def remove(self) -> None:
-        """Removes the hooks from the model."""
+        """Removes the timing hooks from the model."""
         for hook in self._hooks:
             hook.remove()
         self._hooks.clear()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A batch sampler for PyTorch. It balances FLOPs over ranks, and each rank gets the same number of samples.
+"""A batch sampler for PyTorch that balances FLOPs over data-parallel ranks. Each rank gets the same number of samples.
 
     costs = floptally.cost("config.json").sample_flops(lengths)
     batches = floptally.sampler.BalancedBatchSampler(costs, batch_size=8)
@@ -104,7 +104,7 @@ class BalancedBatchSampler(Sampler[list[int]]):
             yield self._assigned(order[batch * step : (batch + 1) * step])[self.rank]
 
     def state_dict(self, batches: int | None = None) -> dict[str, int]:
-        """Returns the position in this epoch, for a checkpoint.
+        """Returns the sampler's position in this epoch as a dict, for a checkpoint.
 
         batches: how many batches were trained on. Pass it if the DataLoader has workers, since these fetch batches
             before the training loop uses them. By default the number of batches that this sampler gave.
@@ -125,8 +125,8 @@ class BalancedBatchSampler(Sampler[list[int]]):
         }
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Makes the next iteration continue after the batches of the state. Raises an Error if the sampler has other
-        sizes or another order than the state."""
+        """Continues the epoch from a state of state_dict(): the next iteration begins after the batches of the state.
+        Raises an Error if the sampler has other sizes or another order than the state."""
         own = self.state_dict()
         state = {"shuffle": self.shuffle, "drop_last": self.drop_last, **state}  # states of older releases lack them
         for key in ("seed", "num_replicas", "batch_size", "samples", "shuffle", "drop_last", "numbers_version"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks in less than a second that an installed package counts right: python -m floptally.selftest
+"""Checks in less than a second that an installed floptally counts correctly: python -m floptally.selftest
 
     $ python -m floptally.selftest
     floptally 0.3.0, numbers 2: 6 checks passed
@@ -84,7 +84,7 @@ CHECKS: list[Callable[[], bool]] = [
 
 
 def main() -> None:
-    """Prints how many checks passed, or exits with the name of the first that failed."""
+    """Runs all checks. Prints how many passed, or exits with the name of the first that failed."""
     for check in CHECKS:
         if not check():
             raise SystemExit(f"floptally {floptally.__version__}: {check.__name__} failed: install this version again, and report it if the check still fails")

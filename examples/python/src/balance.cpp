@@ -80,8 +80,11 @@ class cost_argument {
             const std::size_t loads = numbers.size() - before;
             loads_ = sample == 0 ? loads : loads_;
             if (loads == 0 || loads != loads_) {
-                throw error(indexed("costs", sample),
-                            "must have as many loads as the first sample, at least 1, got " + std::to_string(loads));
+                throw error(
+                    indexed("costs", sample),
+                    "must have " +
+                        (loads_ == 0 ? "at least 1 load" : std::to_string(loads_) + " loads, as the first sample has") +
+                        ", got " + std::to_string(loads));
             }
             ++sample;
         }

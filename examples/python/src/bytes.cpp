@@ -64,8 +64,8 @@ step_bytes moved_by(const counted_work& work, const training_plan& plan, const b
     }
     if (!is_past_known(work)) {
         throw error("tally",
-                    "does not know the cached tokens of each sequence: pass the batch itself, such as lengths=, and "
-                    "requests without another batch");
+                    "does not contain the cached tokens of each sequence: pass the batch itself, such as lengths= or "
+                    "new_tokens=, and pass requests= alone");
     }
     byte_counter counter(*work.as->model, plan, how.bits, how.batches);
     counter.add_counted(work.batch,
@@ -90,7 +90,7 @@ py::dict by_kind(Count count) {
 /// The JSON of a report, its table, the JSON of the table, and {component: {phase: {kind: bytes}}}.
 py::tuple time_breakdown_of(const counted_work& work, const byte_choice& how) {
     if (work.convention_name() != conventions::exact.name) {
-        throw error("convention", "must be exact, since bytes are counted only for the products of exact, got \"" +
+        throw error("convention", "must be exact, since only exact counts bytes, got \"" +
                                       std::string(work.convention_name()) + "\"");
     }
     const byte_report result{.model_type = work.as->model->model_type,
@@ -173,7 +173,7 @@ py::tuple fit_of_work(const counted_work& work, const arguments& args) {
         throw error("reserve_gib", "must be a number of at least 0, got " + shown(args["reserve_gib"]));
     }
     if (result.reserve_gib != 0 && !result.memory_gib) {
-        throw error("memory_gib", "is missing: reserve_gib needs it");
+        throw error("memory_gib", "is missing: pass memory_gib=, which reserve_gib needs");
     }
     return py::make_tuple(to_json(result).dump(), to_table(result), table_json(floptally::table_of(result)));
 }
@@ -195,7 +195,10 @@ memory_options memory_options_of(const arguments& args) {
                        .matrix_weights = block_format_named(args.text("matrix_weights"), "matrix_weights"),
                        .frozen_weights = block_format_named(args.text("frozen_weights"), "frozen_weights"),
                        .host_optimizer = args.number("optimizer_offload"),
-                       .offloaded_layers = args.count("offload_layers", 0, 100'000)};
+                       .offloaded_layers = args.count("offload_layers", 0, 100'000),
+                       .gathered_bits = args.count("gathered_bits", 0, 64),
+                       .bucket_elements = args.count("bucket_elements", 0, std::uint64_t{1} << 50U),
+                       .keeps_gathered = args.flag("keep_gathered")};
     const char* names[std::size(optimizer_states::all)];
     for (std::size_t i = 0; i < std::size(names); ++i) {
         names[i] = optimizer_states::all[i].name;

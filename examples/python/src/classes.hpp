@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <filesystem>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -268,9 +267,6 @@ bool load_meter(meter& target, const std::string& path);
 /// A JSON object as a Python dict.
 [[nodiscard]] py::dict json_object(const std::string& text);
 
-/// A trace from a file, plain or gzip. May be called without the GIL.
-[[nodiscard]] trace load_trace(const std::filesystem::path& path);
-
 void bind_masks(py::module_& module);
 void bind_plans(py::module_& module);
 void bind_entries(py::module_& module);
@@ -292,7 +288,6 @@ void bind_ranks(py::module_& module);
 void bind_shares(py::module_& module);
 void bind_logs(py::module_& module);
 void bind_reader(py::module_& module);
-void bind_program(py::module_& module);
 void bind_expect(py::module_& module);
 
 }  // namespace floptally::python

@@ -4,6 +4,8 @@
 
 #include "classes.hpp"
 
+template void floptally::detail::input_adder::add_to(floptally::context_shards&) const;  // program.cpp calls it too
+
 namespace floptally::python {
 
 namespace {
@@ -51,8 +53,8 @@ void bind_context_shards(py::module_& module) {
         const input_arguments batch(args, s.shards.masks());
         if (!batch.input().rows.empty()) {
             throw error("attention_mask",
-                        "cannot be split over ranks, because the positions of its tokens are not kept: pass lengths= "
-                        "and row_length=");
+                        "cannot be split over ranks, because its rows are reduced to their lengths: pass lengths= and "
+                        "row_length=");
         }
         add_input(batch.input(), s.cost.model(), s.shards);
     });

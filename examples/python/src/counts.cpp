@@ -8,6 +8,9 @@
 /// @file
 /// Counts batches: the methods of `Cost` that a training loop calls.
 
+template void floptally::detail::input_adder::add_to(
+    floptally::detail::mock_samples&) const;  // program.cpp calls it too
+
 namespace floptally::python {
 
 std::shared_ptr<const folded_model> model_cost::folded(const convention& how, const training_plan& plan) const {

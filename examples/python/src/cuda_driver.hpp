@@ -42,8 +42,10 @@ struct driver_name {
         const char* const said = std::getenv("FLOPTALLY_CUDA_DRIVER");
         void* const found = dlopen(said == nullptr ? "libcuda.so.1" : said, RTLD_NOW | RTLD_LOCAL);
         if (found == nullptr) {
-            throw error("device", "has no CUDA driver that can be loaded: install one, or set FLOPTALLY_CUDA_DRIVER; " +
-                                      std::string(dlerror()));
+            throw error(
+                "device",
+                "has no CUDA driver that can be loaded: install one, or set FLOPTALLY_CUDA_DRIVER to its path; " +
+                    std::string(dlerror()));
         }
         return found;
     }();

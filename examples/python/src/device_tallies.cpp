@@ -39,7 +39,7 @@ driver_api::driver_api(int ordinal, const std::function<std::string()>& image) :
         throw error(problem.field(), std::string(problem.problem()) + ": the driver is of CUDA " +
                                          std::to_string(found / 1000) + "." + std::to_string(found % 1000 / 10) +
                                          ", and the kernels need one of CUDA " FLOPTALLY_KERNELS_NEED
-                                         " or later: update it, or build floptally with an older ptxas "
+                                         " or later: update the driver, or build floptally with an older ptxas "
                                          "(FLOPTALLY_PTXAS)");
     }
     for (const char* const name : device_kernels) {
@@ -114,8 +114,8 @@ void add_boundaries(tally_by_driver& to, std::span<const T> cu_seqlens, device_a
     if (arrays.has("cu_seqlens_real")) {
         if (arrays.has("cu_seqlens_padded") || num_real_seqs) {
             throw error("cu_seqlens_real",
-                        "cannot be passed with cu_seqlens_padded or num_real_seqs: cu_seqlens then already has the "
-                        "slots, so leave the others out");
+                        "cannot be passed with cu_seqlens_padded or num_real_seqs: pass the slots as cu_seqlens, and "
+                        "leave both out");
         }
         return to.add_packed(arrays.list_like(cu_seqlens, "cu_seqlens_real"), cu_seqlens, on);
     }

@@ -5,6 +5,8 @@
 
 #include "classes.hpp"
 
+template void floptally::detail::input_adder::add_to(floptally::tally&) const;  // program.cpp calls it too
+
 namespace floptally::python {
 
 namespace {
@@ -204,21 +206,20 @@ void input_arguments::add_to(tally& to) const {
     tally sum{to.masks()};
     without_gil(integers_, [&] {
         for (const model_input::list& list : input_.lengths) {
-            list.lengths.visit([&](const auto& lengths) {
-                if (input_.encoder_lengths) {
-                    input_.encoder_lengths->visit([&](const auto& other) {
+            if (input_.encoder_lengths) {
+                floptally::detail::visit_both(
+                    list.lengths, *input_.encoder_lengths, [&](const auto& lengths, const auto& other) {
                         if (list.row_length || input_.encoder_row_length) {
                             sum.add_encoder_decoder(lengths, other, {list.row_length, input_.encoder_row_length});
                         } else {
                             sum.add_encoder_decoder(lengths, other);
                         }
                     });
-                } else if (list.row_length) {
-                    sum.add_padded(lengths, *list.row_length);
-                } else {
-                    sum.add_lengths(lengths);
-                }
-            });
+            } else {
+                list.lengths.visit([&](const auto& lengths) {
+                    list.row_length ? sum.add_padded(lengths, *list.row_length) : sum.add_lengths(lengths);
+                });
+            }
         }
         if (input_.boundaries) {
             input_.boundaries->add_to(sum);
@@ -304,9 +305,9 @@ void input_arguments::read_counted(const mask_set& masks) {
     if (const py::handle logits = given_.some("logits"); logits && !py::isinstance<py::str>(logits)) {
         const std::uint64_t tokens = sum_of(logits, std::string(logits_accumulator));
         if (masks.find(floptally::measured(logits_accumulator)) == masks.size()) {
-            throw error(
-                "logits",
-                "must be \"all\" or \"last\" under this plan: pass plan=Plan(logits=\"measured\") to count a number");
+            throw error("logits",
+                        "must be \"all\" or \"last\" under this plan: pass plan=Plan(logits=\"measured\") to count a "
+                        "number of tokens");
         }
         tally sum{masks};
         sum.add_measured(logits_accumulator, {.useful = tokens});
@@ -318,7 +319,8 @@ void input_arguments::read_counted(const mask_set& masks) {
         }
         const auto& sum = value_of<tally>(counted);
         if (!(sum.masks() == tally{masks}.masks())) {
-            throw error("tally", "keeps " + names_of(sum.masks()) + " but must keep " + names_of(tally{masks}.masks()) +
+            throw error("tally", "counts " + names_of(sum.masks()) + " but must count " +
+                                     names_of(tally{masks}.masks()) +
                                      ": create it by Tally(cost, convention=…, plan=…) or Meter.new_tally()");
         }
         input_.tallies.push_back(sum);

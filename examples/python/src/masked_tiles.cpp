@@ -4,6 +4,8 @@
 
 #include "classes.hpp"
 
+template void floptally::detail::input_adder::add_to(floptally::masked_tiles&) const;  // program.cpp calls it too
+
 namespace floptally::python {
 
 namespace {
@@ -61,7 +63,7 @@ void bind_masked_tiles(py::module_& module) {
         if (!batch.input().rows.empty()) {
             throw error(
                 "attention_mask",
-                "cannot be tiled, because the positions of its tokens are not kept: pass lengths= and row_length=");
+                "cannot be tiled, because its rows are reduced to their lengths: pass lengths= and row_length=");
         }
         add_input(batch.input(), tiles.cost.model(), tiles.counted);
     });

@@ -52,7 +52,7 @@ struct callable_statistic {
         }
         if (const entry* known = find(called)) {
             if (!known->count.is(count) || known->vectorized != vectorized || known->shape != shape) {
-                throw error("name", "\"" + called + "\" is another callable already: choose another name");
+                throw error("name", "\"" + called + "\" already names another callable: choose another name");
             }
             return mask(known->as_statistic());
         }
@@ -93,8 +93,8 @@ struct callable_statistic {
         }
         if (s.past != 0 || s.keys != 0) {
             throw error(own.name,
-                        "counts only sequences without a past and without an encoder: register it with "
-                        "vectorized=False for others");
+                        "counts only sequences without cached tokens and without an encoder: register the callable "
+                        "with vectorized=False to count others");
         }
         const std::int64_t length = s.length;
         return sum_of(own, &length, 1);
@@ -247,7 +247,8 @@ void bind_masks(py::module_& module) {
                          .past = to_length(args["past"], "past"),
                          .keys = to_length(args["keys"], "keys")};
         if (std::uint64_t{s.length} + s.past > max_sequence_length) {
-            throw error("past", "length + past must be at most " + std::to_string(max_sequence_length));
+            throw error("past", "length + past must be at most " + std::to_string(max_sequence_length) + ", got " +
+                                    std::to_string(s.length) + " + " + std::to_string(s.past));
         }
         return m.pairs(s);
     });

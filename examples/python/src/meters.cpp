@@ -312,7 +312,6 @@ class held_meter {
         }
         return passes_;
     }
-    [[nodiscard]] bool has_passes() const { return static_cast<bool>(passes_); }
     [[nodiscard]] double now() const { return clock_(); }
     void reset_interval() {
         cpp_meter->reset_interval();

@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "classes.hpp"
+#include "program.hpp"
 
 #ifdef FLOPTALLY_PYTHON_PROGRAM
+#include <floptally/input/input_padding.hpp>
+#include <floptally/step/layout_work.hpp>
+#include <floptally/waterfall/masked_tiles.hpp>
+
+// Other units of the extension compile these for the same receivers of batches.
+extern template void floptally::detail::input_adder::add_to(floptally::tally&) const;
+extern template void floptally::detail::input_adder::add_to(floptally::detail::mock_samples&) const;
+extern template void floptally::detail::input_adder::add_to(floptally::context_shards&) const;
+extern template void floptally::detail::input_adder::add_to(floptally::masked_tiles&) const;
+
 #include "../../program/run.hpp"
+#else
+#include <floptally/text/error.hpp>
 #endif
 
 /// @file
@@ -11,23 +23,17 @@
 
 namespace floptally::python {
 
-void bind_program(py::module_& module) {
+int run_program([[maybe_unused]] std::vector<std::string> words) {
 #ifdef FLOPTALLY_PYTHON_PROGRAM
-    function(module, "run_program", [](const arguments& args) {
-        auto words = args.as<std::vector<std::string>>("arguments");
-        std::vector<char*> argv;
-        for (std::string& word : words) {
-            argv.push_back(word.data());
-        }
-        argv.push_back(nullptr);
-        program::load_trace = load_trace;
-        const py::gil_scoped_release released;  // it may wait for standard input
-        return program::main(static_cast<int>(words.size()), argv.data());
-    });
+    std::vector<char*> argv;
+    for (std::string& word : words) {
+        argv.push_back(word.data());
+    }
+    argv.push_back(nullptr);
+    program::load_trace = load_trace;
+    return program::main(static_cast<int>(words.size()), argv.data());
 #else
-    function(module, "run_program", [](const arguments&) -> int {
-        throw error("floptally", "was built without the program: install fmt and cxxopts and build it again");
-    });
+    throw error("floptally", "was built without the program: install fmt and cxxopts and build it again");
 #endif
 }
 

@@ -244,7 +244,7 @@ py::tuple reduced_sequences(const arguments& args) {
         } catch (const py::error_already_set& problem) {  // treated like any other error, so that no rank waits
             throw error("of", problem.what());
         } catch (const py::cast_error&) {
-            throw error("of", "must be a function that returns a float");
+            throw error("of", "must be a function from a float to a float, such as math.exp");
         }
     };
     const ratio_summary all =

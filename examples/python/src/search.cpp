@@ -8,6 +8,7 @@
 #include <floptally/search/known_clusters.hpp>
 #include <floptally/search/layout_named.hpp>
 #include <floptally/search/layout_search.hpp>
+#include <floptally/search/measured_step.hpp>
 #include <floptally/search/search_report.hpp>
 
 #include "arrays.hpp"
@@ -33,8 +34,9 @@ std::vector<std::uint64_t> global_batch_of(const arguments& args) {
             lengths.resize(*count, lengths.front());
         }
         if (lengths.size() != *count) {
-            throw error("global_batch", "must be the " + std::to_string(lengths.size()) +
-                                            " sequences of lengths, got " + std::to_string(*count) + ": leave it out");
+            throw error("global_batch", "must be " + std::to_string(lengths.size()) +
+                                            ", the number of sequences of lengths, got " + std::to_string(*count) +
+                                            ": leave it out");
         }
     }
     return lengths;
@@ -62,7 +64,7 @@ std::pair<training_cluster, std::string> cluster_of(const arguments& args, std::
     }
     cluster.reserve_gib = args.number("reserve_gib");
     if (!(cluster.reserve_gib >= 0) || cluster.reserve_gib > 1e6) {
-        throw error("reserve_gib", "must be a number from 0");
+        throw error("reserve_gib", "must be from 0 to 1000000 GiB, got " + shown(args["reserve_gib"]));
     }
     if (const auto memory = args.some_number("memory_tbps")) {
         floptally::detail::require_finite_positive(*memory, "memory_tbps");
@@ -141,7 +143,8 @@ nlohmann::ordered_json settings_of_first(const layout_predictor& predictor, cons
 py::tuple search_of(const counted_work& work, const arguments& args) {
     const folded_model& counted = *work.as;
     if (work.convention_name() != conventions::exact.name) {
-        throw error("convention", "must be exact: a search predicts time from what runs");
+        throw error("convention",
+                    "must be exact, since a search predicts time from the executed FLOPs: leave convention= out");
     }
     if (counted.model->parts.empty()) {
         throw error("search", "needs the layers of a model, and a cost alone has none: read the model from its config");
@@ -154,8 +157,15 @@ py::tuple search_of(const counted_work& work, const arguments& args) {
         trainer_named(args.text("trainer")),
         from_name<context_exchange>(args.text("context_exchange"), "context_exchange", context_exchange_names));
     const search_options options = options_of(args);
+    std::optional<measured_step> measured;
+    if (const auto text = args.some_text("measured_layout")) {
+        training_layout layout = training_layout_named(*text, predictor, {}, "layout");
+        layout.recomputed = counted.plan.recomputed;
+        measured = fit_efficiency(predictor, layout, args.number("measured_seconds"));
+    }
     layout_search search = search_layouts(predictor, options);
-    search.assumed.front() += "; " + source;
+    search.measured = measured;
+    search.assumed.front() += measured ? "; as in the measured step" : "; " + source;
     const std::uint64_t top = args.count("top", 1, 10'000'000);
     nlohmann::ordered_json more{{"settings", settings_of_first(predictor, search)}};
     if (const auto text = args.some_text("explain")) {

@@ -99,8 +99,8 @@ template <class Add>
 void add_lists(tally& t, const integers& first, const integers& second, Add add) {
     tally sum{t.masks()};
     without_gil(first.view().size(), [&] {
-        first.view().visit(
-            [&](const auto& left) { second.view().visit([&](const auto& other) { add(sum, left, other); }); });
+        floptally::detail::visit_both(first.view(), second.view(),
+                                      [&](const auto& left, const auto& other) { add(sum, left, other); });
     });
     t += sum;
 }
@@ -165,15 +165,11 @@ void bind_tallies(py::module_& module) {
     method(type, "add_tree", [](tally& t, const arguments& args) {
         const integers parents(args["parents"], "parents");
         const integers lengths(args["lengths"], "lengths");
-        parents.view().visit([&](const auto& above) {
-            lengths.view().visit([&](const auto& own) {
-                if constexpr (std::signed_integral<typename std::remove_cvref_t<decltype(above)>::value_type>) {
-                    add_tree(t, above, own);
-                } else {
-                    throw error("parents", "must be signed integers, since -1 marks a root: pass a copy as int64");
-                }
-            });
-        });
+        if (!parents.view().holds<std::int64_t>() && !parents.view().holds<std::int32_t>()) {
+            throw error("parents", "must be signed integers, since -1 marks a root: pass a copy as int64");
+        }
+        const floptally::detail::integers_as<std::int64_t> above(parents.view());
+        lengths.view().visit([&](const auto& own) { add_tree(t, above.get(), own); });
     });
     method(type, "add_grids_with_text", [](tally& t, const arguments& args) { add_grids_with_text(t, args); });
     method(type, "add_routed", [](tally& t, const arguments& args) {

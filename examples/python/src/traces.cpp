@@ -14,6 +14,7 @@
 #include <floptally/waterfall/rank_traces.hpp>
 
 #include "classes.hpp"
+#include "program.hpp"
 
 /// @file
 /// Reads traces from files, plain or gzip, and what they say of a step.

@@ -9,7 +9,6 @@
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/step/layout_work.hpp>
 #include <floptally/step/memory.hpp>
-#include <floptally/step/pipeline_search.hpp>
 #include <floptally/step/pipelines.hpp>
 #include <floptally/step/time_breakdown.hpp>
 #include <floptally/waterfall/rank_traces.hpp>
@@ -135,8 +134,9 @@ time_breakdown time_breakdown_of(const counted_work& work, const arguments& args
     std::optional<layout_work> layout;
     if (tp || args.some("cp")) {
         const bool shares_tokens = some<bool>(request, "sequence_parallel").value_or(false);
-        layout = layout_work_of(parts, work.as->plan, tp.value_or(1), shards_of(args["cp"], work), peak.tflops,
-                                settings, {.sequence_parallel = shares_tokens});
+        layout =
+            layout_work_of(parts, work.as->plan, tp.value_or(1), shards_of(args["cp"], work), peak.tflops, settings,
+                           {.sequence_parallel = shares_tokens}, some<std::uint64_t>(request, "etp").value_or(0));
         timed.repeated = layout->run;
     }
     std::optional<pipeline_choices> choices;
@@ -234,33 +234,6 @@ py::dict waterfall_of(const counted_work& work, const arguments& args) {
     return texts;
 }
 
-/// JSON of the pipelines that fit the memory, how many do not fit, how many cannot be split, and the shared choices.
-std::string fitting_pipelines(const counted_work& work, const json& request) {
-    constexpr const char* zero_names[] = {"none", "optimizer", "gradients", "weights"};
-    const pipeline_search_options options{
-        .pipeline_ranks = request.at("pipeline_ranks"),
-        .microbatches = request.at("microbatches"),
-        .gpus_of_stage = request.at("gpus_of_stage"),
-        .memory_gib = request.at("memory_gib"),
-        .sharded = from_name<zero_stage>(request.at("zero").get<std::string>(), "zero", zero_names),
-        .activation_gib = some<double>(request, "activation_gib").value_or(0)};
-    const pipeline_search search = pipelines_that_fit(work.as->model->parts, work.as->plan, options);
-    auto found = json::array();
-    for (const fitting_pipeline& pipeline : search.found) {
-        found.push_back({{"pp", pipeline.pp},
-                         {"replicas", pipeline.replicas},
-                         {"vpp", pipeline.vpp},
-                         {"microbatches", pipeline.microbatches},
-                         {"schedule", pipeline_schedule_names[static_cast<std::size_t>(pipeline.schedule)]},
-                         {"memory_gib", pipeline.memory_gib}});
-    }
-    return json{{"found", found},
-                {"too_large", search.too_large},
-                {"impossible", search.impossible},
-                {"kept", kept_in(options)}}
-        .dump();
-}
-
 }  // namespace
 
 void require_same_batch(const char* field, const tally& here, const tally& there, const char* sum, const char* advice) {
@@ -287,9 +260,6 @@ void bind_waterfalls(py::module_& module) {
     });
     function(module, "_step_waterfall",
              [](const arguments& args) { return waterfall_of(args.as<const counted_work&>("work"), args); });
-    function(module, "_fitting_pipelines", [](const arguments& args) {
-        return fitting_pipelines(args.as<const counted_work&>("work"), json::parse(args.text("request")));
-    });
 }
 
 }  // namespace floptally::python

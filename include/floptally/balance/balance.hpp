@@ -131,7 +131,8 @@ template <class Load>
     const bool too_many = sum > uint128{samples.capacity} * ranks;
     refuse(by_capacity ? "capacity" : "groups",
            {by_capacity ? "sizes that add up to " : "", to_string(sum), by_capacity ? "" : " samples",
-            too_many ? " do not fit " : " could not be made to fit ", ranks, " ranks of ", samples.capacity,
+            too_many ? " do not fit " : " could not be made to fit ", ranks, " ranks with a capacity of ",
+            samples.capacity,
             too_many ? "; use more ranks or a larger capacity"
                      : ": the search does not try all assignments; use more ranks or a larger capacity"});
 }

@@ -250,8 +250,8 @@ template <class BytesOf>
 inline void require_exchange(const rank_exchange& exchange, std::uint64_t rank, std::uint64_t ranks,
                              std::span<const std::byte> send, std::span<const std::byte> receive) {
     if (exchange.rank != rank) {
-        detail::refuse("rank",
-                       {"must be the rank of this process, ", rank, ", got the exchange of rank ", exchange.rank});
+        detail::refuse(
+            "rank", {"must be ", rank, ", the rank of this process, got an exchange planned for rank ", exchange.rank});
     }
     require_as_many(ranks, "ranks of the communicator", exchange.send.counts.size(), "ranks");
     const auto require_buffer = [](const exchange_buffer& planned, std::span<const std::byte> bytes,
@@ -260,10 +260,10 @@ inline void require_exchange(const rank_exchange& exchange, std::uint64_t rank, 
             detail::refuse(field, {"must have ", planned.bytes(), " bytes, got ", bytes.size()});
         }
         if (bytes.data() == nullptr && !bytes.empty()) {
-            throw error(field, "must not be null");
+            detail::refuse(field, {"must not be null: pass a buffer of ", planned.bytes(), " bytes"});
         }
         if (reinterpret_cast<std::uintptr_t>(bytes.data()) % exchange_alignment != 0) {
-            throw error(field, "must begin at a multiple of 8 bytes");
+            throw error(field, "must begin at an address that is a multiple of 8: align the buffer to 8 bytes");
         }
     };
     require_buffer(exchange.send, send, "send");
@@ -347,7 +347,7 @@ void prepare_together(std::uint64_t rank, Reducer& everyone, Prepare prepare) {
     }
     if (failed != 0) {
         detail::refuse("exchange",
-                       {"rank ", failed - 1, " cannot take part, so nothing was sent; its own error says why"});
+                       {"rank ", failed - 1, " failed, so nothing was sent: look at the error of that rank"});
     }
 }
 

@@ -82,7 +82,7 @@ namespace detail {
 /// Throws `error` for a request that no inference engine can run. `at` is the request's index.
 constexpr void check_request(const request& request, std::size_t at) {
     if (request.prompt == 0) {
-        throw error(indexed("requests", at), "must have a prompt of at least 1 token");
+        throw error(indexed("requests", at), "must have a prompt of at least 1 token, got 0");
     }
     if (request.cached >= request.prompt) {
         refuse(indexed("requests", at), {"must have fewer cached tokens than the ", request.prompt,

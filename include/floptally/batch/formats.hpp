@@ -375,7 +375,8 @@ namespace detail {
     if (flag == 1) {
         detail::refuse(indexed("attention_mask", at),
                        {"is 1 after the real tokens of row ", at / columns,
-                        " have ended: they must stand together, with padding before or after them"});
+                        " have ended: the real tokens of a row must be consecutive, with padding only before or after "
+                        "them"});
     }
     detail::refuse(indexed("attention_mask", at), {"must be 0 or 1, got ", std::to_string(flag)});
 }

@@ -370,7 +370,7 @@ template <integer T>
 [[nodiscard, gnu::always_inline]] constexpr boundary_lengths<T> between(const T* boundaries, std::size_t n,
                                                                         const char* field) {
     if (n == 0) {
-        refuse(field, {"must have at least one boundary, the 0 at its beginning"});
+        refuse(field, {"must have at least one boundary, the 0 at its beginning, got none"});
     }
     if (boundaries[0] != 0) {
         require_start(field, boundaries[0]);

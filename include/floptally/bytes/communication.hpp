@@ -141,10 +141,13 @@ struct group_bandwidths {
     /// Throws `error` unless bandwidths within and between nodes are given together, with the size of a node.
     void require_nodes() const {
         if (within_nodes.has_value() != between_nodes.has_value()) {
-            throw error("network_gbps", "must give both within and between, or neither");
+            throw error("network_gbps",
+                        "must have both within and between: add the missing bandwidth, or leave both out");
         }
         if (within_nodes && gpus_per_node == 0) {
-            throw error("gpus_per_node", "is missing: bandwidths within and between nodes need it");
+            throw error(
+                "gpus_per_node",
+                "is missing: pass the number of GPUs of a node, which bandwidths within and between nodes need");
         }
     }
 

@@ -367,6 +367,7 @@ struct communication_options {
     /// Consecutive ranks on one node, such as 8 or 72, to split the bytes into those within and between nodes. 0:
     /// unknown.
     std::uint64_t gpus_per_node = 0;
+    std::uint64_t gathered_bits = 0;  ///< bits of a gathered weight; 0: `bits.weights`
 };
 
 namespace detail {
@@ -451,7 +452,7 @@ inline void put_data_parallel(std::span<const model_part> parts, const parallel_
                 to.put(i, part, entry, of_tokens, stored, of_adapter);
             }
             kind.operation = collective::all_gather;
-            kind.bits = options.bits.weights;
+            kind.bits = options.gathered_bits == 0 ? options.bits.weights : options.gathered_bits;
             kind.times = options.sharded == zero_stage::weights ? options.microbatches : 1;
             if (options.sharded == zero_stage::weights) {
                 kind.when = exchange_moment::first_forward;

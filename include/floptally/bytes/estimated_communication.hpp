@@ -36,7 +36,7 @@ namespace floptally::inline v0_3 {
                                                         const group_bandwidths& bandwidths) {
     bandwidths.require_nodes();
     options.gpus_per_node = bandwidths.gpus_per_node;
-    time_apart longest{.name = "estimated communication", .kind = apart_kind::transfer};
+    time_apart longest{.name = "estimated communication", .kind = apart_kind::transfer, .is_estimate = true};
     for (std::uint64_t pp_rank = 0; pp_rank < sizes.pp; ++pp_rank) {
         const std::uint64_t rank = pp_rank * (working_gpus / sizes.pp);
         const parallel_layout layout(sizes, working_gpus, rank);

@@ -88,7 +88,8 @@ struct fit_report {
                                           .microbatches = options.microbatches,
                                           .token_ranks = sizes.cp,
                                           .bits = options.bits,
-                                          .gpus_per_node = order.gpus_per_node});
+                                          .gpus_per_node = order.gpus_per_node,
+                                          .gathered_bits = options.gathered_bits});
         of_stage.times = communication_times(of_stage.sent, bandwidths);
         report.stages.push_back(std::move(of_stage));
     }

@@ -14,10 +14,12 @@
 #include <vector>
 
 #include <floptally/batch/tally.hpp>
+#include <floptally/bytes/byte_counter.hpp>
 #include <floptally/bytes/communication.hpp>
 #include <floptally/bytes/communication_counter.hpp>
 #include <floptally/bytes/detail/batch_units.hpp>
 #include <floptally/bytes/detail/exchange_entries.hpp>
+#include <floptally/bytes/detail/expert_layers.hpp>
 #include <floptally/bytes/detail/model_units.hpp>
 #include <floptally/bytes/rank_memory.hpp>
 #include <floptally/bytes/training_layout.hpp>
@@ -66,13 +68,16 @@ struct layout_prediction {
     double bubble = 0;             ///< the part of the step in which the busiest stage waits for others
     double exposed_exchanges = 0;  ///< seconds of exchanges that no computation hides, on the slowest stage
     double optimizer = 0;          ///< seconds of the optimizer step
+    /// Seconds of exchanges within the passes that no computation hides, by group of ranks: of all microbatches, as an
+    /// average over the stages.
+    std::array<double, parallel_axis_count> exposed_in_passes{};
 };
 
 }  // namespace floptally
 
 namespace floptally::inline v0_3::detail {
 
-/// The seconds that each pass of a model unit (such as one layer) takes at peak rate, for one microbatch on one rank.
+/// The seconds that each pass of a model unit (such as one layer) takes, for one microbatch on one rank.
 struct pass_seconds {
     double forward = 0;
     double backward_data = 0;  ///< the time includes recompute
@@ -89,6 +94,46 @@ struct pass_seconds {
     }
     [[nodiscard]] double all() const { return forward + backward_data + backward_weights; }
 };
+
+/// The seconds of each phase of one component, for one microbatch on one rank: index by `phase`.
+using phase_seconds = std::array<double, 4>;
+
+/// The work of a model unit (such as one layer) for each kind of microbatch.
+struct unit_work {
+    std::vector<component_name> components{};
+    std::vector<char> is_core{};  ///< for each component: 1 if it is an attention core
+    /// For each kind of microbatch and component, the seconds of its FLOPs at peak rate.
+    std::vector<std::vector<phase_seconds>> at_peak{};
+};
+
+/// For each kind of microbatch and each component of a `unit_work`, the seconds that its bytes take at the bandwidth of
+/// the memory. One more component at the end has all bytes of components without FLOPs, such as norms.
+using unit_traffic = std::vector<std::vector<phase_seconds>>;
+
+/// Returns the seconds of a unit's passes. A component takes the time of its FLOPs or the time of its bytes, whichever
+/// is longer. `shares` is the number of context-parallel ranks that share the FLOPs of `work`.
+[[nodiscard]] inline pass_seconds passes_of(const unit_work& work, const unit_traffic& traffic, std::size_t kind,
+                                            double shares, double efficiency) {
+    pass_seconds passes;
+    const std::vector<phase_seconds>& at_peak = work.at_peak[kind];
+    for (std::size_t i = 0; i <= at_peak.size(); ++i) {
+        const auto time = [&](phase during) {
+            const auto index = static_cast<std::size_t>(during);
+            const double bytes = traffic.empty() ? 0 : traffic[kind][i][index];
+            return i == at_peak.size() ? bytes : std::max(at_peak[i][index] / shares / efficiency, bytes);
+        };
+        const double forward = time(phase::forward);
+        const double backward = time(phase::backward_data) + time(phase::recompute);
+        passes.forward += forward;
+        passes.backward_data += backward;
+        passes.backward_weights += time(phase::backward_weights);
+        if (i < at_peak.size() && work.is_core[i] != 0) {
+            passes.core_forward += forward;
+            passes.core_backward += backward;
+        }
+    }
+    return passes;
+}
 
 /// The bytes that ranks exchange to run a model unit (such as one layer) for one microbatch, by group of ranks and
 /// pass.
@@ -183,7 +228,8 @@ namespace floptally::inline v0_3 {
 
 /// Predicts the memory and the time of a step under any layout. All layouts use the same model of time:
 ///
-/// - A matrix product takes its executed FLOPs ÷ (peak of its precision x efficiency).
+/// - The products of a component take their executed FLOPs ÷ (peak of its precision x efficiency), or the bytes that
+///   they move ÷ the memory's bandwidth, whichever is longer. Weights are read for each microbatch.
 /// - An exchange takes its bytes ÷ bandwidth, minus the time that the trainer hides behind computation. Exchanges of
 ///   activations make the passes of a microbatch longer. Exchanges of gradients and weights come after the pipeline.
 /// - The pipeline's schedule is simulated with all passes. So the time includes the bubble, and the imbalance of
@@ -203,6 +249,7 @@ class layout_predictor {
                      context_exchange context = context_exchange::ring)
         : plan_(plan),
           units_(with_head(model, plan), plan),
+          experts_(units_.model()),
           masks_(masks),
           lengths_(std::move(lengths)),
           memory_(memory),
@@ -258,7 +305,8 @@ class layout_predictor {
                 .microbatches = layout.microbatches,
                 .token_ranks = layout.sizes.cp,
                 .bits = memory_.bits,
-                .gpus_per_node = cluster_.network.gpus_per_node};
+                .gpus_per_node = cluster_.network.gpus_per_node,
+                .gathered_bits = memory_.gathered_bits};
     }
     /// Returns how a layout splits the layers over its chunks.
     [[nodiscard]] pipeline_split split_of_layers(const training_layout& layout) const {
@@ -320,8 +368,12 @@ class layout_predictor {
         list.push_back("tokens choose experts uniformly; context-parallel ranks have equal work");
         list.push_back(cluster_.memory_tbps
                            ? detail::text_of({"the optimizer moves its state at ", number(*cluster_.memory_tbps),
-                                              " TB/s; no other kernel is bound by memory"})
+                                              " TB/s, and products move their operands as fast at most; "
+                                              "norms and other element-wise kernels take no time"})
                            : std::string("the optimizer takes no time; no kernel is bound by memory"));
+        if (experts_.choice.experts != 0 && trainer_.sends_token_once) {
+            list.push_back("a token goes once to each node that has experts which it chose");
+        }
         if (!(memory_.kernels.recomputed == layer_modules{})) {
             list.push_back("modules that are computed again take no time");
         }
@@ -364,7 +416,7 @@ class layout_predictor {
             for (const cost_entry& entry : part.cost.entries()) {
                 if (entry.what == accumulator::routed) {
                     throw error("routed",
-                                "visits to experts of one layout say nothing about another: leave measured experts "
+                                "expert visits that were measured in one layout do not hold for another: leave them "
                                 "out, so that tokens choose experts uniformly");
                 }
             }
@@ -421,12 +473,14 @@ class layout_predictor {
                    : layout.schedule;
     }
 
+    /// Returns the lengths of one microbatch of `samples` sequences.
+    [[nodiscard]] std::span<const std::uint64_t> lengths_of(std::uint64_t microbatch, std::uint64_t samples) const {
+        return std::span(lengths_).subspan(microbatch * samples, samples);
+    }
     /// Returns the tally of one microbatch of `samples` sequences.
     [[nodiscard]] tally batch_of(std::uint64_t microbatch, std::uint64_t samples) const {
         tally batch(masks_);
-        batch.add_lengths(
-            std::vector<std::uint64_t>(lengths_.begin() + static_cast<std::ptrdiff_t>(microbatch * samples),
-                                       lengths_.begin() + static_cast<std::ptrdiff_t>((microbatch + 1) * samples)));
+        batch.add_lengths(lengths_of(microbatch, samples));
         return batch;
     }
     /// The tallies of all microbatches, for one number of sequences in a microbatch.
@@ -482,7 +536,8 @@ class layout_predictor {
                                    static_cast<std::uint64_t>(layout.sharded)});
         auto& kept = kept_.of({sizes.tp, sizes.expert_tp(), together, sizes.cp, layout.microbatch,
                                static_cast<std::uint64_t>(layout.recomputed)});
-        auto& buffers = buffers_.of({sizes.tp, sizes.ep, sizes.expert_tp(), together, sizes.cp, layout.microbatch});
+        auto& buffers = buffers_.of({sizes.tp, sizes.ep, sizes.expert_tp(), together, sizes.cp, layout.microbatch,
+                                     static_cast<std::uint64_t>(layout.recomputed)});
         const batches& microbatches = batches_of(layout.microbatch);
         const tally& fullest = microbatches.all[microbatches.fullest];
         const auto units = [&] { return detail::batch_units(fullest, sizes.cp); };
@@ -525,6 +580,8 @@ class layout_predictor {
                     detail::buffer_sums own;
                     const detail::batch_units counted = units();
                     detail::put_buffers(shared(unit, layout, options.ranks.tensor), sizes, counted, own);
+                    detail::put_recomputed(tensor_parts(units_.parts_of(unit), 1, 0, 1, options.ranks.tensor), counted,
+                                           plan, options, sizes, own);
                     return own;
                 }));
             });
@@ -550,12 +607,9 @@ class layout_predictor {
         if (layout.sizes.pp == 1 && layout.sizes.vpp == 1 && layout.schedule != pipeline_schedule::gpipe) {
             return {kept_by_chunk[0]};
         }
-        // After the warm-up, a rank's passes repeat every pp microbatches. So the rank holds its most within four such
-        // rounds.
         training_layout first_rounds = layout;
-        if (layout.schedule != pipeline_schedule::gpipe) {
-            first_rounds.microbatches = std::min(layout.microbatches, 4 * layout.sizes.pp);
-        }
+        first_rounds.microbatches =
+            detail::microbatches_until_full(layout.schedule, layout.sizes.pp, layout.microbatches);
         return order_of(first_rounds).most_held(kept_by_chunk);
     }
 
@@ -569,11 +623,42 @@ class layout_predictor {
                 seconds[i] = 1e-9 / *gbps;
             } else if (network.within_nodes) {
                 const double between = part_between_nodes(rank, axis, sharded);
-                seconds[i] = 1e-9 * std::max((1 - between) / *network.within_nodes, between / *network.between_nodes);
+                const auto [inside, outside] = axis == parallel_axis::ep && trainer_.sends_token_once && between > 0
+                                                   ? sent_once(rank.group(axis), between)
+                                                   : std::pair(1 - between, between);
+                seconds[i] = 1e-9 * std::max(inside / *network.within_nodes, outside / *network.between_nodes);
             }
         }
         return seconds;
     }
+    /// Returns the bytes that cross links within and between nodes for each byte of token copies that a rank sends to
+    /// experts, if a token goes once to each node that has experts which it chose. There it is copied to their ranks.
+    /// `between` is the part of the copies for other nodes.
+    [[nodiscard]] std::pair<double, double> sent_once(const rank_group& group, double between) const {
+        std::vector<std::uint64_t> nodes;
+        for (const std::uint64_t rank : group) {
+            const std::uint64_t node = rank / cluster_.network.gpus_per_node;
+            if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) {
+                nodes.push_back(node);
+            }
+        }
+        const double count = static_cast<double>(nodes.size());
+        const double experts = static_cast<double>(experts_.choice.experts);
+        const std::uint64_t chosen = experts_.choice.chosen;
+        if (chosen == 0 || !experts_.are_alike) {
+            return {1 - between, between};
+        }
+        double none = 1;  // the probability that no chosen expert is on one given node
+        for (std::uint64_t i = 0; i < chosen; ++i) {
+            const double left = experts - static_cast<double>(i);
+            none *= std::max(left - experts / count, 0.0) / left;
+        }
+        const double copies = static_cast<double>(chosen) * (count - 1) / count;
+        const double once = (count - 1) * (1 - none) / copies;
+        const double ranks_of_node = static_cast<double>(group.size()) / count;
+        return {1 - between + between * (ranks_of_node - 1) / ranks_of_node, between * once};
+    }
+
     /// Returns which part of the bytes that a rank sends over a group goes to other nodes.
     [[nodiscard]] double part_between_nodes(const parallel_layout& rank, parallel_axis axis, zero_stage sharded) const {
         const std::uint64_t node = cluster_.network.gpus_per_node;
@@ -670,31 +755,70 @@ class layout_predictor {
         return bytes;
     }
 
-    /// Returns the seconds that the passes of a model unit (such as one layer) take at peak rate, for each microbatch,
-    /// without context parallelism.
-    [[nodiscard]] std::vector<detail::pass_seconds> work_of(std::size_t unit, const training_layout& layout,
-                                                            const training_plan& plan, const batches& microbatches,
-                                                            const tensor_options& options) const {
+    /// Returns the work of a model unit (such as one layer) for each microbatch, without context parallelism.
+    [[nodiscard]] detail::unit_work work_of(std::size_t unit, const training_layout& layout, const training_plan& plan,
+                                            const batches& microbatches, const tensor_options& options) const {
         const std::vector<model_part> parts = tensor_parts(units_.parts_of(unit), layout.sizes.tp, 0, 1, options, 1);
         const flop_counter counter(parts, conventions::exact, plan);
-        std::vector<detail::pass_seconds> seconds;
+        detail::unit_work work;
         for (const tally& batch : microbatches.all) {
-            detail::pass_seconds own;
-            const breakdown work = counter.evaluate(batch);
-            for (const component_flops& component : work.components()) {
-                const double rate = 1e12 * peak_of(component.name.view());
-                const auto time = [&](phase during) { return to_double(component.get(view::executed, during)) / rate; };
-                own.forward += time(phase::forward);
-                own.backward_data += time(phase::backward_data) + time(phase::recompute);
-                own.backward_weights += time(phase::backward_weights);
-                if (is_core(parts, component.name)) {
-                    own.core_forward += time(phase::forward);
-                    own.core_backward += time(phase::backward_data) + time(phase::recompute);
+            const breakdown counted = counter.evaluate(batch);
+            std::vector<detail::phase_seconds>& seconds = work.at_peak.emplace_back();
+            for (const component_flops& component : counted.components()) {
+                if (work.at_peak.size() == 1) {
+                    work.components.push_back(component.name);
+                    work.is_core.push_back(is_core(parts, component.name) ? 1 : 0);
+                }
+                detail::phase_seconds& own = seconds.emplace_back();
+                for (std::size_t during = 0; during < own.size(); ++during) {
+                    own[during] = to_double(component.get(view::executed, static_cast<phase>(during))) /
+                                  (1e12 * peak_of(component.name.view()));
                 }
             }
-            seconds.push_back(own);
         }
-        return seconds;
+        return work;
+    }
+    /// Returns the time of the bytes that a model unit (such as one layer) moves through the memory of a rank, for each
+    /// microbatch. Weights are read in every microbatch.
+    [[nodiscard]] detail::unit_traffic traffic_of(std::size_t unit, const training_layout& layout,
+                                                  const training_plan& plan, const batches& microbatches,
+                                                  const tensor_options& options, const detail::unit_work& work) const {
+        const std::vector<model_part> parts = shared(unit, layout, options);
+        detail::unit_traffic traffic;
+        for (std::uint64_t kind = 0; kind < microbatches.all.size(); ++kind) {
+            byte_counter counter(parts, plan, bits_in_kernels());
+            counter.add_lengths(lengths_of(kind, layout.microbatch));
+            std::vector<detail::phase_seconds>& seconds = traffic.emplace_back(work.components.size() + 1);
+            const step_bytes moved = counter.count();
+            for (const component_bytes& component : moved.components) {
+                std::size_t index = 0;
+                while (index < work.components.size() && !(work.components[index] == component.name)) {
+                    ++index;
+                }
+                for (std::size_t during = 0; during < seconds[index].size(); ++during) {
+                    const auto of = [&](byte_kind which) {
+                        return to_double(flops{component.get(static_cast<phase>(during), which)});
+                    };
+                    seconds[index][during] +=
+                        (of(byte_kind::weights) + of(byte_kind::gradients) +
+                         (of(byte_kind::activations) + of(byte_kind::cache)) / static_cast<double>(layout.sizes.cp)) /
+                        (1e12 * *cluster_.memory_tbps);
+                }
+            }
+        }
+        return traffic;
+    }
+    /// Returns the bits of the values that kernels move. A precision that is n times as fast as 16 bits has 16 / n
+    /// bits, and at least 4.
+    [[nodiscard]] element_bits bits_in_kernels() const {
+        const double faster = settings_.empty() ? 1 : cluster_.peak_tflops / cluster_.other_peak_tflops;
+        const auto bits = [faster](std::uint64_t own) {
+            return std::clamp(static_cast<std::uint64_t>(16 / std::max(faster, 1.0)), std::uint64_t{4}, own);
+        };
+        return {.weights = bits(std::max<std::uint64_t>(memory_.bits.weights, 4)),
+                .gradients = memory_.bits.gradients,
+                .activations = bits(std::max<std::uint64_t>(memory_.bits.activations, 4)),
+                .cache = memory_.bits.cache};
     }
     /// Returns true if the component is an attention core, for which context-parallel ranks exchange keys and values.
     [[nodiscard]] static bool is_core(std::span<const model_part> parts, const component_name& component) {
@@ -769,8 +893,10 @@ class layout_predictor {
         const std::uint64_t together = layout.sequence_parallel ? 1 : 0;
         const auto recomputed = static_cast<std::uint64_t>(layout.recomputed);
         auto& work = work_.of({sizes.tp, together, layout.microbatch, recomputed});
-        auto& bytes =
-            exchanged_.of({sizes.tp, sizes.cp, sizes.ep, sizes.expert_tp(), together, layout.microbatch, recomputed});
+        const std::array<std::uint64_t, 7> of_tokens{sizes.tp, sizes.cp,          sizes.ep,  sizes.expert_tp(),
+                                                     together, layout.microbatch, recomputed};
+        auto& bytes = exchanged_.of(of_tokens);
+        auto& traffic = traffic_.of(of_tokens);
         auto& states = sent_states_.of({sizes.tp, sizes.ep, sizes.expert_tp(), together,
                                         first.sharding_group(false).size(), first.sharding_group(true).size(),
                                         sizes.dp_replicate, static_cast<std::uint64_t>(layout.sharded)});
@@ -791,20 +917,29 @@ class layout_predictor {
             const double of_byte = byte_seconds[chunk % sizes.pp][static_cast<std::size_t>(parallel_axis::pp)];
             between[chunk] = {own.forward * of_byte, own.backward * of_byte};
         }
-        // Both lists have the seconds of each chunk's passes. `peak` has the time of their work at peak rate, for each
-        // kind of microbatch. `exposed` has the time of their exchanges that no computation hides, for the fullest
-        // microbatch.
+        // All three lists have the seconds of each chunk's passes. `work_seconds` has the time of their work at the
+        // cluster's efficiency and `peak` at 100 %, for each kind of microbatch. `exposed` has the time of their
+        // exchanges that no computation hides, for the fullest microbatch.
         std::vector<detail::pass_seconds> peak(chunks * kinds);
+        std::vector<detail::pass_seconds> work_seconds(chunks * kinds);
         std::vector<detail::pass_seconds> exposed(chunks);
         std::vector<axis_seconds> sent(chunks, axis_seconds{});
         for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
             detail::pass_bytes moved;
             for_each_unit(pipeline.chunks[chunk], [&](std::size_t unit, std::uint64_t times) {
                 const double number = static_cast<double>(times);
-                const std::vector<detail::pass_seconds>& own = decltype(work_)::get(
+                const detail::unit_work& own = decltype(work_)::get(
                     work, unit, [&] { return work_of(unit, layout, plan, microbatches, options.ranks.tensor); });
+                static const detail::unit_traffic none;
+                const detail::unit_traffic& moves =
+                    !cluster_.memory_tbps ? none : decltype(traffic_)::get(traffic, unit, [&] {
+                        return traffic_of(unit, layout, plan, microbatches, options.ranks.tensor, own);
+                    });
+                const double shares = static_cast<double>(sizes.cp);
                 for (std::size_t kind = 0; kind < kinds; ++kind) {
-                    peak[kind * chunks + chunk].add(own[kind], number / static_cast<double>(sizes.cp));
+                    const std::size_t index = kind * chunks + chunk;
+                    peak[index].add(detail::passes_of(own, moves, kind, shares, 1), number);
+                    work_seconds[index].add(detail::passes_of(own, moves, kind, shares, cluster_.efficiency), number);
                 }
                 if (sizes.tp > 1 || sizes.cp > 1 || sizes.ep > 1 || sizes.expert_tp() > 1) {
                     moved.add(decltype(exchanged_)::get(
@@ -812,21 +947,25 @@ class layout_predictor {
                               number);
                 }
             });
-            const detail::pass_seconds& own = peak[microbatches.fullest * chunks + chunk];
-            // Only attention cores hide the exchanges of context parallelism. The whole pass hides all other exchanges.
+            const detail::pass_seconds& own = work_seconds[microbatches.fullest * chunks + chunk];
+            // Only attention cores hide the exchanges of context parallelism, and everything but them hides those of
+            // tensor parallelism. Exchanges over other groups run behind what is left of the pass.
             const double cores[3] = {own.core_forward, own.core_backward, 0};
             const double all[3] = {own.forward, own.backward_data, own.backward_weights};
             double passes[3] = {};
             for (std::size_t pass = 0; pass < 3; ++pass) {
                 double hidden = 0;
                 for (std::size_t axis = 0; axis < parallel_axis_count; ++axis) {
-                    const bool is_context = axis == static_cast<std::size_t>(parallel_axis::cp);
                     const double seconds = moved.bytes[axis][pass] * byte_seconds[chunk % sizes.pp][axis];
-                    const double most = (is_context ? cores : all)[pass] / cluster_.efficiency - hidden;
+                    const double most = axis == static_cast<std::size_t>(parallel_axis::cp)   ? cores[pass]
+                                        : axis == static_cast<std::size_t>(parallel_axis::tp) ? all[pass] - cores[pass]
+                                                                                              : all[pass] - hidden;
                     const double behind = std::min(seconds * trainer_.hidden[axis], std::max(most, 0.0));
                     passes[pass] += seconds - behind;
                     hidden += behind;
                     sent[chunk][axis] += seconds;
+                    predicted.exposed_in_passes[axis] +=
+                        (seconds - behind) * static_cast<double>(layout.microbatches) / static_cast<double>(sizes.pp);
                 }
             }
             const double to_next = chunk + 1 < chunks ? between[chunk].forward : 0;
@@ -834,21 +973,24 @@ class layout_predictor {
             exposed[chunk].forward = passes[0] + to_next * shown_part;
             exposed[chunk].backward_data = passes[1] + to_last * shown_part;
             exposed[chunk].backward_weights = passes[2];
+            predicted.exposed_in_passes[static_cast<std::size_t>(parallel_axis::pp)] +=
+                (to_next + to_last) * shown_part * static_cast<double>(layout.microbatches) /
+                static_cast<double>(sizes.pp);
             sent[chunk][static_cast<std::size_t>(parallel_axis::pp)] += to_next + to_last;
         }
-        const double after = after_passes(layout, first, pipeline, peak, exposed, sent, microbatches, byte_seconds,
-                                          states, plan, options, predicted);
-        const double passes = seconds_of_passes(layout, peak, exposed, microbatches, cluster_.efficiency, true);
+        const double after = after_passes(layout, first, pipeline, work_seconds, exposed, sent, microbatches,
+                                          byte_seconds, states, plan, options, predicted);
+        const double passes = seconds_of_passes(layout, work_seconds, exposed, microbatches);
         predicted.seconds = passes + after;
         predicted.mfu =
             useful_ / (predicted.seconds * static_cast<double>(cluster_.gpus) * cluster_.peak_tflops * 1e12);
-        predicted.bound = std::max(seconds_of_work(layout, peak, microbatches), slowest_exchange_);
-        predicted.bubble = std::max(0.0, 1 - busiest_stage(layout, peak, exposed, microbatches) / passes);
+        predicted.bound = std::max(longest_work(layout, peak, {}, microbatches), slowest_exchange_);
+        predicted.bubble = std::max(0.0, 1 - longest_work(layout, work_seconds, exposed, microbatches) / passes);
     }
 
     /// Returns the time after all passes: the optimizer, and the exchanges of gradients and weights that no pass hides.
     [[nodiscard]] double after_passes(const training_layout& layout, const parallel_layout& first,
-                                      const stages& pipeline, std::span<const detail::pass_seconds> peak,
+                                      const stages& pipeline, std::span<const detail::pass_seconds> work,
                                       std::span<const detail::pass_seconds> exposed, std::span<const axis_seconds> sent,
                                       const batches& microbatches, const std::span<const axis_seconds> byte_seconds,
                                       std::vector<std::optional<detail::state_bytes_sent>>& states,
@@ -857,6 +999,7 @@ class layout_predictor {
         const parallel_sizes& sizes = layout.sizes;
         const std::size_t chunks = pipeline.chunks.size();
         const double count = static_cast<double>(layout.microbatches);
+        const double exchanged = full_microbatches(layout, microbatches);
         const double reduces = layout.sharded >= zero_stage::gradients ? count : 1;
         const double gathers = layout.sharded == zero_stage::weights ? count : 1;
         double latest = 0;
@@ -871,10 +1014,10 @@ class layout_predictor {
             detail::pass_seconds own;
             axis_seconds exchanges{};
             for (std::size_t chunk = stage; chunk < chunks; chunk += sizes.pp) {
-                own.add(peak[microbatches.fullest * chunks + chunk], 1 / cluster_.efficiency);
+                own.add(work[microbatches.fullest * chunks + chunk], 1);
                 own.add(exposed[chunk], 1);
                 for (std::size_t axis = 0; axis < parallel_axis_count; ++axis) {
-                    exchanges[axis] += sent[chunk][axis] * count;
+                    exchanges[axis] += sent[chunk][axis] * exchanged;
                 }
             }
             const double backward = own.backward_data + own.backward_weights;
@@ -902,6 +1045,22 @@ class layout_predictor {
         return latest;
     }
 
+    /// Returns the tokens of the replica with the most tokens, in microbatches as full as the fullest.
+    [[nodiscard]] static double full_microbatches(const training_layout& layout, const batches& microbatches) {
+        if (microbatches.all.size() == 1) {
+            return static_cast<double>(layout.microbatches);
+        }
+        double most = 0;
+        for (std::uint64_t replica = 0; replica < layout.sizes.dp; ++replica) {
+            double sum = 0;
+            for (std::uint64_t i = 0; i < layout.microbatches; ++i) {
+                sum += microbatches.part[i * layout.sizes.dp + replica];
+            }
+            most = std::max(most, sum);
+        }
+        return most;
+    }
+
     /// Returns the seconds that the optimizer of a stage needs to move its state through the memory.
     [[nodiscard]] double optimizer_seconds(const training_layout& layout, const parallel_layout& first,
                                            const detail::chunk_units& stage, const training_plan& plan) {
@@ -927,39 +1086,34 @@ class layout_predictor {
         return to_double(flops{sum.moved_bits / 8}) / (*cluster_.memory_tbps * 1e12);
     }
 
-    /// Appends the passes of all chunks for one microbatch to `work`, in picoseconds.
-    static void append_passes(std::vector<chunk_work>& work, std::span<const detail::pass_seconds> peak,
-                              std::span<const detail::pass_seconds> exposed, double part, double efficiency,
-                              bool with_exchanges) {
-        const auto units = [&](double seconds, double exchange) {
-            return static_cast<std::uint64_t>(
-                std::llround(1e12 * (seconds / efficiency + (with_exchanges ? exchange * part : 0))));
+    /// Appends the passes of all chunks for one microbatch to `to`, in picoseconds.
+    static void append_passes(std::vector<chunk_work>& to, std::span<const detail::pass_seconds> work,
+                              std::span<const detail::pass_seconds> exposed, double part) {
+        const auto units = [part](double seconds, double exchange) {
+            return static_cast<std::uint64_t>(std::llround(1e12 * (seconds + exchange * part)));
         };
         for (std::size_t chunk = 0; chunk < exposed.size(); ++chunk) {
-            const detail::pass_seconds& own = peak[chunk];
+            const detail::pass_seconds& own = work[chunk];
             const detail::pass_seconds& more = exposed[chunk];
-            work.push_back({units(own.forward, more.forward), units(own.backward_data, more.backward_data),
-                            units(own.backward_weights, more.backward_weights)});
+            to.push_back({units(own.forward, more.forward), units(own.backward_data, more.backward_data),
+                          units(own.backward_weights, more.backward_weights)});
         }
     }
 
     /// Returns the seconds from the start to the end of the last pass of the slowest replica.
-    [[nodiscard]] double seconds_of_passes(const training_layout& layout, std::span<const detail::pass_seconds> peak,
-                                           std::span<const detail::pass_seconds> exposed, const batches& microbatches,
-                                           double efficiency, bool with_exchanges) {
+    [[nodiscard]] double seconds_of_passes(const training_layout& layout, std::span<const detail::pass_seconds> work,
+                                           std::span<const detail::pass_seconds> exposed, const batches& microbatches) {
         const std::size_t chunks = exposed.size();
-        const std::uint64_t replicas = microbatches.all.size() == 1 ? 1 : layout.sizes.dp;
+        const bool are_alike = microbatches.all.size() == 1;
         std::uint64_t longest = 0;
-        std::vector<chunk_work> work;
-        for (std::uint64_t replica = 0; replica < replicas; ++replica) {
-            work.clear();
-            for (std::uint64_t i = 0; i < (replicas == 1 && microbatches.all.size() == 1 ? 1 : layout.microbatches);
-                 ++i) {
-                const std::size_t batch = microbatches.all.size() == 1 ? 0 : i * layout.sizes.dp + replica;
-                append_passes(work, peak.subspan(batch * chunks, chunks), exposed, microbatches.part[batch], efficiency,
-                              with_exchanges);
+        std::vector<chunk_work> passes;
+        for (std::uint64_t replica = 0; replica < (are_alike ? 1 : layout.sizes.dp); ++replica) {
+            passes.clear();
+            for (std::uint64_t i = 0; i < (are_alike ? 1 : layout.microbatches); ++i) {
+                const std::size_t batch = are_alike ? 0 : i * layout.sizes.dp + replica;
+                append_passes(passes, work.subspan(batch * chunks, chunks), exposed, microbatches.part[batch]);
             }
-            longest = std::max(longest, makespan(layout, work, chunks));
+            longest = std::max(longest, makespan(layout, passes, chunks));
         }
         return static_cast<double>(longest) * 1e-12;
     }
@@ -984,22 +1138,12 @@ class layout_predictor {
                    : order_of(layout).run(work).makespan;
     }
 
-    /// Returns the time that the stage with the most work needs at peak rate. No step can be shorter.
-    [[nodiscard]] static double seconds_of_work(const training_layout& layout,
-                                                std::span<const detail::pass_seconds> peak,
-                                                const batches& microbatches) {
-        return longest_work(layout, peak, {}, microbatches, 1);
-    }
-    [[nodiscard]] double busiest_stage(const training_layout& layout, std::span<const detail::pass_seconds> peak,
-                                       std::span<const detail::pass_seconds> exposed,
-                                       const batches& microbatches) const {
-        return longest_work(layout, peak, exposed, microbatches, cluster_.efficiency);
-    }
-    [[nodiscard]] static double longest_work(const training_layout& layout, std::span<const detail::pass_seconds> peak,
-                                             std::span<const detail::pass_seconds> exposed, const batches& microbatches,
-                                             double efficiency) {
+    /// Returns the time that the stage with the most work needs for it, and for the exchanges of its passes.
+    [[nodiscard]] static double longest_work(const training_layout& layout, std::span<const detail::pass_seconds> work,
+                                             std::span<const detail::pass_seconds> exposed,
+                                             const batches& microbatches) {
         const std::size_t kinds = microbatches.all.size();
-        const std::size_t chunks = peak.size() / kinds;
+        const std::size_t chunks = work.size() / kinds;
         double longest = 0;
         for (std::uint64_t replica = 0; replica < (kinds == 1 ? 1 : layout.sizes.dp); ++replica) {
             for (std::uint64_t stage = 0; stage < layout.sizes.pp; ++stage) {
@@ -1007,7 +1151,7 @@ class layout_predictor {
                 for (std::uint64_t i = 0; i < (kinds == 1 ? 1 : layout.microbatches); ++i) {
                     const std::size_t batch = kinds == 1 ? 0 : i * layout.sizes.dp + replica;
                     for (std::size_t chunk = stage; chunk < chunks; chunk += layout.sizes.pp) {
-                        sum += peak[batch * chunks + chunk].all() / efficiency +
+                        sum += work[batch * chunks + chunk].all() +
                                (exposed.empty() ? 0 : exposed[chunk].all() * microbatches.part[batch]);
                     }
                 }
@@ -1040,6 +1184,7 @@ class layout_predictor {
 
     training_plan plan_;
     detail::model_units units_;
+    detail::expert_layers experts_;
     mask_set masks_;
     std::vector<std::uint64_t> lengths_;
     memory_options memory_;
@@ -1058,8 +1203,9 @@ class layout_predictor {
     std::map<std::array<std::uint64_t, 8>, std::vector<axis_seconds>> byte_seconds_{};
     detail::unit_cache<7, detail::state_sums> states_{};
     detail::unit_cache<6, detail::chunk_sums> kept_{};
-    detail::unit_cache<6, detail::buffer_sums> buffers_{};
-    detail::unit_cache<4, std::vector<detail::pass_seconds>> work_{};
+    detail::unit_cache<7, detail::buffer_sums> buffers_{};
+    detail::unit_cache<4, detail::unit_work> work_{};
+    detail::unit_cache<7, detail::unit_traffic> traffic_{};
     detail::unit_cache<7, detail::pass_bytes> exchanged_{};
     detail::unit_cache<8, detail::state_bytes_sent> sent_states_{};
     detail::unit_cache<4, detail::message_bytes> messages_{};

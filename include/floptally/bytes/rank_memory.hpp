@@ -579,6 +579,18 @@ struct memory_options {
     /// Number of the rank's layers whose activations are moved to the host until the backward. The activations of two
     /// of these layers are on the device at any time.
     std::uint64_t offloaded_layers = 0;
+    /// Bits of a weight that sharded ranks gather to compute with it, such as 16 of FSDP2's `param_dtype` over weights
+    /// of 32 bits. 0: as many as a stored weight.
+    std::uint64_t gathered_bits = 0;
+    /// Largest number of gradients that buckets copy to sum them over ranks, such as 2 x 500 000 000 of DeepSpeed. All
+    /// of a rank: PyTorch's DDP without `gradient_as_bucket_view`. 0: the stored gradients are the buckets.
+    std::uint64_t bucket_elements = 0;
+    /// True: sharded ranks keep all gathered weights from the first forward of a step to its last backward, and add up
+    /// whole gradients (FSDP2's `reshard_after_forward=False` without a reduction in each microbatch). False: they
+    /// gather layer by layer.
+    bool keeps_gathered = false;
+
+    [[nodiscard]] std::uint64_t bits_of_gathered() const { return gathered_bits == 0 ? bits.weights : gathered_bits; }
 };
 
 /// The memory of one rank, in bytes unless said otherwise.
@@ -591,8 +603,9 @@ struct rank_memory {
     std::uint64_t activations = 0;  ///< bytes kept for the backward, for all microbatches in flight
     std::uint64_t logits = 0;       ///< bytes of the logits of one microbatch
     std::uint64_t cache = 0;
-    /// Bytes of temporary buffers. With sharded weights these are the gathered weights of two layers and the gradients
-    /// of one. With experts these are the copies of tokens that ranks exchange, for the layer with the most copies.
+    /// Bytes of temporary buffers: with sharded weights the gathered weights of two layers and the gradients of one;
+    /// the copies of tokens that experts' ranks exchange for a layer; the activations of the layer that is computed
+    /// again; and buckets of gradients.
     std::uint64_t buffers = 0;
     std::uint64_t host = 0;             ///< bytes of optimizer state that lie on the host; not part of `total()`
     std::uint64_t optimizer_moved = 0;  ///< bytes that an optimizer step reads and writes
@@ -789,25 +802,67 @@ inline void put_states(std::span<const model_part> parts, const parallel_layout&
         });
 }
 
-/// The largest layer of a rank, for its buffers: the weights of the layer, and the copies of tokens that its experts
-/// exchange.
+/// The largest layer of a rank, for its buffers.
 struct buffer_sums {
     std::uint64_t layer = 0;   ///< elements of the largest layer's weights
     std::uint64_t copies = 0;  ///< elements of the copies of tokens that a layer's experts exchange
+    uint128 again_bits = 0;    ///< bits of the activations of one layer that the backward computes again
 
     void add(const buffer_sums& other) {
         layer = std::max(layer, other.layer);
         copies = std::max(copies, other.copies);
+        again_bits = std::max(again_bits, other.again_bits);
     }
-    /// Returns the bytes of a rank's buffers: gathered weights and gradients, and copies of tokens.
-    [[nodiscard]] std::uint64_t bytes(const parallel_layout& layout, const memory_options& options, bool trains) const {
-        std::uint64_t bits = 0;
+    /// Returns the bytes of a rank's buffers. The rank computes with `parameters`, of which `trainable` have gradients.
+    [[nodiscard]] std::uint64_t bytes(const parallel_layout& layout, const memory_options& options, bool trains,
+                                      std::uint64_t parameters, std::uint64_t trainable) const {
+        const std::uint64_t gathered = options.bits_of_gathered();
+        checked bits(0, "buffers");
         if (options.sharded == zero_stage::weights && layout.sharding_group(false).size() > 1) {
-            bits = checked(layer, "buffers") * (2 * options.bits.weights + (trains ? options.bits.gradients : 0));
+            // A gradient in the bits of gathered weights is copied to those in which ranks add it up.
+            const std::uint64_t of_gradient =
+                options.bits.gradients + (gathered == options.bits.weights ? 0 : gathered);
+            bits += options.keeps_gathered ? checked(parameters, "buffers") * gathered +
+                                                 checked(trains ? trainable : 0, "buffers") * options.bits.gradients
+                                           : checked(layer, "buffers") * (2 * gathered + (trains ? of_gradient : 0));
         }
-        return std::uint64_t{checked(bits, "buffers") + checked(copies, "buffers") * 2 * options.bits.activations} / 8;
+        bits += checked(copies, "buffers") * 2 * options.bits.activations;
+        if (trains) {
+            bits += checked(std::min(options.bucket_elements, trainable), "buffers") * options.bits.gradients;
+            bits += static_cast<std::uint64_t>(again_bits);
+        }
+        return std::uint64_t{bits} / 8;
     }
 };
+
+/// Compares the layers of these parts with the largest in `into`, by the activations that the backward computes again
+/// for one layer and then holds: those of a layer without recompute, less those that are kept.
+inline void put_recomputed(std::span<const model_part> parts, const batch_units& units, const training_plan& plan,
+                           const memory_options& options, const parallel_sizes& sizes, buffer_sums& into) {
+    if (plan.recomputed == recompute::none && options.kernels.recomputed == layer_modules{}) {
+        return;
+    }
+    training_plan all_kept = plan;
+    all_kept.recomputed = recompute::none;
+    memory_options without = options;
+    without.kernels.recomputed = {};
+    for_each_run(parts, [&](std::span<const model_part> layer) {
+        if (layer.front().elsewhere || layer.front().first_layer == no_layer) {
+            return;
+        }
+        std::vector<model_part> one(layer.begin(), layer.end());
+        for (model_part& part : one) {
+            part.repeat = 1;
+        }
+        std::vector<std::string> unsaid;
+        chunk_sums all;
+        chunk_sums kept;
+        put_kept(one, units, all_kept, without, sizes, unsaid, all);
+        put_kept(one, units, plan, options, sizes, unsaid, kept);
+        into.again_bits =
+            std::max(into.again_bits, all.kept_bits > kept.kept_bits ? all.kept_bits - kept.kept_bits : uint128{0});
+    });
+}
 
 /// Compares the layers of a rank with the largest values in `into` and keeps the larger ones: the weights of a layer,
 /// and the copies of tokens that its experts exchange.
@@ -856,6 +911,14 @@ inline void require_memory_options(const training_plan& plan, const memory_optio
                                                                          : options.schedule;
 }
 
+/// Returns a number of microbatches after which each rank of a pipeline has held its most activations. After the
+/// warm-up, a rank's passes repeat every pp microbatches, so that four such rounds are enough.
+[[nodiscard]] inline std::uint64_t microbatches_until_full(pipeline_schedule schedule, std::uint64_t pp,
+                                                           std::uint64_t microbatches) {
+    const bool repeats = schedule != pipeline_schedule::gpipe && pp != 0 && microbatches % pp == 0;
+    return repeats ? std::min(microbatches, 4 * pp) : microbatches;
+}
+
 /// Returns the memory of a rank from its sums. `states` and `buffers` are sums over the rank, and `chunks` has the sums
 /// of each of its pipeline chunks. `layers` is the number of its layers. `most_held` is the largest number of bytes of
 /// activations that its schedule holds at once.
@@ -892,7 +955,7 @@ inline void require_memory_options(const training_plan& plan, const memory_optio
             held.activations -= held.activations / layers * away;
         }
     }
-    held.buffers = buffers.bytes(layout, options, trains);
+    held.buffers = buffers.bytes(layout, options, trains, held.parameters, held.trainable);
     return held;
 }
 
@@ -903,7 +966,7 @@ inline void require_memory_options(const training_plan& plan, const memory_optio
 /// A forward keeps, once, each value that a matrix with a trained weight reads. It also keeps the inputs of norms and
 /// of activations between matrices. Attention keeps q, k, v, the output, and one number for each head and token;
 /// without flash attention it keeps the probabilities instead of this number. Full recompute keeps only the input of
-/// each layer. The result leaves out the activations of the layer that is being recomputed, NCCL's communication
+/// each layer, and then the activations of the layer that it computes again. The result leaves out NCCL's communication
 /// buffers, and memory that the allocator cannot use.
 ///
 /// `microbatch` is the tally of the rank's own tokens of one microbatch. With context parallelism it has the rank's
@@ -924,6 +987,7 @@ inline void require_memory_options(const training_plan& plan, const memory_optio
     std::vector<std::string> unsaid;
     std::vector<std::uint64_t> kept(pp * sizes.vpp, 0);
     std::vector<detail::chunk_sums> chunks;
+    detail::buffer_sums buffers;
     const detail::batch_units units(microbatch, options.token_ranks);
     for (std::uint64_t chunk = layout.coordinates().pp; chunk < kept.size(); chunk += pp) {
         const std::vector<model_part> chunk_parts = detail::parts_of_chunk(model, layout, options.ranks, chunk);
@@ -931,15 +995,17 @@ inline void require_memory_options(const training_plan& plan, const memory_optio
         if (trains) {
             detail::put_kept(chunk_parts, units, plan, options, sizes, unsaid, own);
             kept[chunk] = own.kept_bytes();
+            detail::put_recomputed(chunk_parts, units, plan, options, sizes, buffers);
         }
         detail::put_outputs(chunk_parts, units, sizes.tp, own);
     }
     std::uint64_t most_held = 0;
     if (trains) {
-        const pipeline_order order(detail::schedule_of(options, sizes.vpp), pp, sizes.vpp, options.microbatches);
+        const pipeline_schedule schedule = detail::schedule_of(options, sizes.vpp);
+        const std::uint64_t microbatches = detail::microbatches_until_full(schedule, pp, options.microbatches);
+        const pipeline_order order(schedule, pp, sizes.vpp, microbatches);
         most_held = order.most_held(kept)[layout.coordinates().pp];
     }
-    detail::buffer_sums buffers;
     detail::put_buffers(shared, sizes, units, buffers);
     rank_memory held =
         detail::memory_from(states, chunks, buffers, most_held, num_layers(shared, true), layout, plan, options);

@@ -102,18 +102,24 @@ struct trainer_habits {
     std::array<double, parallel_axis_count> hidden{};
     /// For an interleaved pipeline: the part of its messages that runs at the same time as computation, from 0 to 1.
     double hidden_interleaved = 0;
+    /// True: a token goes once to each node that has experts which it chose. False: a copy goes to each expert.
+    bool sends_token_once = false;
     std::string_view note{};  ///< the settings of the trainer that these defaults assume
 };
 
 /// The trainers whose defaults the library knows.
 namespace trainers {
 
-/// Megatron-Core with `overlap_grad_reduce` and `overlap_param_gather`, and with `overlap_p2p_comm` if the pipeline is
-/// interleaved.
+/// Megatron-Core with the overlap that its documentation lists under communication: `tp_comm_overlap`,
+/// `overlap_grad_reduce` and `overlap_param_gather`, and `overlap_p2p_comm` if the pipeline is interleaved. Its `flex`
+/// dispatcher sends no token twice to a node.
 inline constexpr trainer_habits megatron{
-    .hidden = {0, 1, 1, 0, 0, 1, 0, 0},
+    .hidden = {1, 1, 1, 0, 0, 1, 0, 0},
     .hidden_interleaved = 1,
-    .note = "Megatron-Core with overlap_grad_reduce, overlap_param_gather, and overlap_p2p_comm where interleaved"};
+    .sends_token_once = true,
+    .note =
+        "Megatron-Core with tp_comm_overlap, overlap_grad_reduce, overlap_param_gather, the flex dispatcher, and "
+        "overlap_p2p_comm where interleaved"};
 /// torchtitan: FSDP2 with prefetching, HSDP, and the pipelines of torch.distributed.pipelining.
 inline constexpr trainer_habits torchtitan{.name = "torchtitan",
                                            .layers = layer_split::torchtitan,

@@ -9,6 +9,7 @@
 #include <floptally/statistics/modality.hpp>
 #include <floptally/statistics/moments.hpp>
 #include <floptally/statistics/other_side_masks.hpp>
+#include <floptally/statistics/sparse_masks.hpp>
 #include <floptally/statistics/statistic.hpp>
 #include <floptally/statistics/statistic_type.hpp>
 
@@ -179,8 +180,17 @@ constexpr counted_statistics count_pairs(const statistic& attends, const convent
         case pair_shape::unregistered:
             return counted_as.operators == counted_operators::every ? counted_statistics(attends)
                                                                     : counted_statistics{};
-        case pair_shape::mixed:
-            return counted_as.causal == causal_pairs::full_square ? square() : counted_statistics(attends);
+        case pair_shape::mixed: {
+            if (counted_as.causal != causal_pairs::full_square) {
+                return counted_statistics(attends);
+            }
+            counted_statistics all = square();
+            if (attends.is<mask_statistics::block_causal>() &&
+                attends.as<mask_statistics::block_causal>().copies == 2) {
+                all.also(moment_statistics::squares{}).also(moment_statistics::cached{});  // (2n)² for both copies
+            }
+            return all;
+        }
         case pair_shape::full:
         case pair_shape::causal:
             if (!attends.is_polynomial() && counted_as.windows == window_pairs::exact) {

@@ -40,7 +40,7 @@ namespace detail {
     };
     const std::size_t equals = text.rfind('=');
     if (equals == std::string_view::npos) {
-        fail("must be WEIGHTS=STATE, separated by commas");
+        fail("must be WEIGHTS=STATE, such as embedding=frozen,mlp=lora16");
     }
     std::string_view name = text.substr(0, equals);
     const std::string_view state = text.substr(equals + 1);

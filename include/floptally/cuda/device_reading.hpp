@@ -128,8 +128,8 @@ struct read_refusal {
     void repeat(const mask_set& masks) const {
         if (!is_whole) {
             throw error("device",
-                        "several invalid samples have the same index, so that the first is unknown: pass another index "
-                        "with each sample");
+                        "several invalid samples have the same index, so that the first is unknown: pass a different "
+                        "index with each sample");
         }
         switch (head.kind) {
             case refused::sequence:

@@ -58,6 +58,8 @@ struct adapter {
     std::uint64_t padded_out = 0;  ///< forward FLOPs of B per unit for the padded weight
     std::uint64_t parameters = 0;  ///< weights of A and B
 
+    /// Returns false if LoRA cannot adapt the entry. A rank's shard of a narrow adapter may have only one of A and B.
+    [[nodiscard]] constexpr bool exists() const { return in != 0 || out != 0; }
     [[nodiscard]] friend constexpr bool operator==(const adapter&, const adapter&) = default;
 };
 

@@ -170,7 +170,8 @@ namespace detail {
                                    "; if you mean ", other.name, ", pass ", detail::rounded(tflops, 6)});
         }
     }
-    detail::refuse(field, {"must be in TFLOP/s of one GPU, but no GPU has ", detail::rounded(peak_tflops, 6)});
+    detail::refuse(field,
+                   {"must be in TFLOP/s of one GPU, such as 989, but no GPU has ", detail::rounded(peak_tflops, 6)});
 }
 
 }  // namespace detail

@@ -227,7 +227,8 @@ class input_adder {
         for (const model_input::measured_amount& amount : batch_.measured) {
             const statistic named = measured(amount.name);
             if (!named.is_polynomial() && sum.masks().find(named) == sum.masks().size()) {
-                refuse("measured", {"\"", amount.name, "\" is not measured for ", model_.model_type, "; remove it"});
+                refuse("measured",
+                       {"\"", amount.name, "\" is not an amount that ", model_.model_type, " counts; remove it"});
             }
             tally counted{sum.masks()};
             counted.add_measured(amount.name, {.useful = amount.useful, .padded = amount.padded});
@@ -246,7 +247,7 @@ class input_adder {
             add_counted(rows.real, rows.mock, sum);
         }
         if (const auto& rows = batch_.attention_mask) {
-            rows->flags.visit([&](const auto& flags) {
+            visit_for<Receiver>(rows->flags, [&](const auto& flags) {
                 sum.add_attention_mask(flags, {.rows = rows->rows, .columns = rows->columns});
             });
         }
@@ -259,7 +260,7 @@ class input_adder {
             sum.add(equal_samples(fixed_image(model_, spelling_), batch_.images));
         }
         if (batch_.audio_frames) {
-            batch_.audio_frames->visit([&](const auto& frames) { sum.add_audio_frames(frames); });
+            visit_for<Receiver>(*batch_.audio_frames, [&](const auto& frames) { sum.add_audio_frames(frames); });
         }
     }
 
@@ -397,28 +398,30 @@ class input_adder {
     /// sound clip.
     template <class Receiver>
     void add_lengths(const model_input::list& list, Receiver& sum) const {
-        list.lengths.visit([&](const auto& lengths) {
-            if (encodes_sound(model_)) {
-                add_both_sides(list, lengths, keys_of_clips(list), sum);
-            } else if (batch_.encoder_lengths && texts_of_grids(model_.cost) == 0) {
-                batch_.encoder_lengths->visit([&](const auto& other) { add_both_sides(list, lengths, other, sum); });
-            } else {
-                with_renamed_field("lengths", list.field, [&] {
+        if (encodes_sound(model_)) {
+            add_both_sides(list, keys_of_clips(list), sum);
+        } else if (batch_.encoder_lengths && texts_of_grids(model_.cost) == 0) {
+            add_both_sides(list, *batch_.encoder_lengths, sum);
+        } else {
+            with_renamed_field("lengths", list.field, [&] {
+                visit_for<Receiver>(list.lengths, [&](const auto& lengths) {
                     list.row_length ? sum.add_padded(lengths, *list.row_length) : sum.add_lengths(lengths);
                 });
-            }
-        });
+            });
+        }
     }
 
-    template <class Lengths, class Keys, class Receiver>
-    void add_both_sides(const model_input::list& list, const Lengths& lengths, const Keys& keys, Receiver& sum) const {
-        require_as_many(lengths.size(), list.field, keys.size(), "encoder_lengths");
+    template <class Receiver>
+    void add_both_sides(const model_input::list& list, const integer_view& keys, Receiver& sum) const {
+        require_as_many(list.lengths.size(), list.field, keys.size(), "encoder_lengths");
         with_renamed_field("lengths", list.field, [&] {
-            if (list.row_length || batch_.encoder_row_length) {
-                sum.add_encoder_decoder(lengths, keys, {list.row_length, batch_.encoder_row_length});
-            } else {
-                sum.add_encoder_decoder(lengths, keys);
-            }
+            visit_both(list.lengths, keys, [&](const auto& lengths, const auto& other) {
+                if (list.row_length || batch_.encoder_row_length) {
+                    sum.add_encoder_decoder(lengths, other, {list.row_length, batch_.encoder_row_length});
+                } else {
+                    sum.add_encoder_decoder(lengths, other);
+                }
+            });
         });
     }
 

@@ -71,8 +71,8 @@ struct model_input {
             if (cu_seqlens_real) {
                 require_real_count();
                 if (!cu_seqlens_padded) {
-                    in_slots(*cu_seqlens_real, cu_seqlens,
-                             [&](const auto& real, const auto& slots) { sum.add(packed_real(real, slots)); });
+                    detail::visit_both(*cu_seqlens_real, cu_seqlens,
+                                       [&](const auto& real, const auto& slots) { sum.add(packed_real(real, slots)); });
                     return;
                 }
                 require_beginning();
@@ -80,24 +80,20 @@ struct model_input {
             // Without padding and mock sequences the useful and the padded view are equal. Then the simpler source,
             // `packed_sequences`, counts both.
             if (!cu_seqlens_padded && num_real_seqs == all_sequences) {
-                cu_seqlens.visit([&](const auto& all) { sum.add(packed_sequences(all)); });
+                detail::visit_for<Receiver>(cu_seqlens, [&](const auto& all) { sum.add(packed_sequences(all)); });
                 return;
             }
             const std::size_t real_sequences = cu_seqlens_real ? cu_seqlens_real->size() - 1 : num_real_seqs;
-            in_slots(cu_seqlens, cu_seqlens_padded.value_or(cu_seqlens),
-                     [&](const auto& all, const auto& slots) { sum.add(packed_slots(all, slots, real_sequences)); });
+            detail::visit_both(
+                cu_seqlens, cu_seqlens_padded.value_or(cu_seqlens),
+                [&](const auto& all, const auto& slots) { sum.add(packed_slots(all, slots, real_sequences)); });
         }
 
       private:
-        template <class Visit>
-        static void in_slots(const integer_view& real, const integer_view& slots, Visit visit) {
-            real.visit([&](const auto& first) { slots.visit([&](const auto& second) { visit(first, second); }); });
-        }
-
         /// Throws if `num_real_seqs` and `cu_seqlens_real` contradict each other.
         void require_real_count() const {
             if (cu_seqlens_real->size() == 0) {
-                throw error("cu_seqlens_real", "must have at least one boundary, the 0 at its beginning");
+                throw error("cu_seqlens_real", "must have at least one boundary, the 0 at its beginning, got none");
             }
             const std::size_t real = cu_seqlens_real->size() - 1;
             if (num_real_seqs != all_sequences && num_real_seqs != real) {
@@ -109,7 +105,7 @@ struct model_input {
         /// Throws unless `cu_seqlens` begins with the boundaries of `cu_seqlens_real`. This is required if
         /// `cu_seqlens_padded` is passed too.
         void require_beginning() const {
-            in_slots(*cu_seqlens_real, cu_seqlens, [](const auto& real, const auto& all) {
+            detail::visit_both(*cu_seqlens_real, cu_seqlens, [](const auto& real, const auto& all) {
                 if (real.size() > all.size()) {
                     detail::refuse_boundary_count("cu_seqlens_real", real.size(), "cu_seqlens", all.size());
                 }

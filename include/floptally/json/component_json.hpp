@@ -133,7 +133,8 @@ inline void require_known_keys(const nlohmann::json& object, std::string_view fi
         result.seconds = file["seconds"].get<double>();
     }
     if (!file.contains("times") || !file["times"].is_array() || file["times"].empty()) {
-        throw error("component_times.times", "must be a list of at least one time");
+        throw error("component_times.times",
+                    "must be a list of at least one time, such as {\"name\": \"mlp\", \"seconds\": 0.1}");
     }
     for (std::size_t i = 0; i < file["times"].size(); ++i) {
         result.times.push_back(detail::timed_part_of(file["times"][i], indexed("times", i)));

@@ -83,16 +83,26 @@ namespace floptally::inline v0_3 {
     for (const layout_prediction& found : search.found) {
         points.push_back({found.seconds, found.memory.gib});
     }
-    return {{"version", version},
-            {"numbers_version", numbers_version},
-            {"tried", search.tried},
-            {"fit", search.found.size()},
-            {"too_large", search.too_large},
-            {"impossible", search.impossible},
-            {"assumed", search.assumed},
-            {"layouts", layouts},
-            {"memory_gib", predictor.cluster().memory_gib},
-            {"points", points}};
+    json written{{"version", version},
+                 {"numbers_version", numbers_version},
+                 {"tried", search.tried},
+                 {"fit", search.found.size()},
+                 {"too_large", search.too_large},
+                 {"impossible", search.impossible},
+                 {"assumed", search.assumed},
+                 {"layouts", layouts},
+                 {"memory_gib", predictor.cluster().memory_gib},
+                 {"points", points}};
+    if (search.measured) {
+        const layout_prediction& step = search.measured->predicted;
+        written["measured"] = {{"layout", to_json(predictor, step.layout)},
+                               {"seconds", step.seconds},
+                               {"mfu", step.mfu},
+                               {"memory_gib", step.memory.gib},
+                               {"bound", step.bound},
+                               {"efficiency", search.measured->efficiency}};
+    }
+    return written;
 }
 
 }  // namespace floptally

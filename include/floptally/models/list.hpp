@@ -329,6 +329,8 @@ inline constexpr const char* model_specs[] = {
 ,
 #include <floptally/models/boltz2.spec>
 ,
+#include <floptally/models/bridgetower.spec>
+,
 #include <floptally/models/bros.spec>
 ,
 #include <floptally/models/camembert.spec>
@@ -396,6 +398,8 @@ inline constexpr const char* model_specs[] = {
 #include <floptally/models/csm.spec>
 ,
 #include <floptally/models/ctrl.spec>
+,
+#include <floptally/models/cvt.spec>
 ,
 #include <floptally/models/cwm.spec>
 ,

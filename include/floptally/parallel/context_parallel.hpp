@@ -35,14 +35,16 @@ namespace floptally::inline v0_3 {
 ///
 /// The function takes the pairs of all queries from `queries.first` on, and subtracts the pairs of all queries from
 /// `queries.last` on. To count the queries from a position on, it treats the tokens before that position as cached
-/// (`past`). The queries then attend to the same keys under every mask. The function throws if a statistic is smaller
-/// for more queries, because the difference would be negative.
+/// (`past`). The queries then attend to the same keys under every mask. What a statistic counts without any query, such
+/// as `unit::powers(0, 2)` of a text, belongs to the range that begins at query 0. The function throws if a statistic
+/// is smaller for more queries, because the difference would be negative.
 [[nodiscard]] constexpr std::uint64_t pairs_of_queries(const statistic& which, const sequence& s,
                                                        const index_range& queries) {
     const bool other_side = which.is_of_other_side();
     const std::uint64_t end = other_side ? s.keys : s.length;
     const index_range range = queries.clipped(end);
-    if (range.first >= range.last) {
+    const bool is_empty = range.first >= range.last;
+    if (is_empty && (other_side || queries.first != 0)) {
         return 0;
     }
     // The pairs are those of a window over the encoder's s.keys tokens.
@@ -58,15 +60,19 @@ namespace floptally::inline v0_3 {
         rest.past = static_cast<std::uint32_t>(s.past + query);
         return which.pairs(rest);
     };
+    const std::uint64_t without_queries = queries.first == 0 ? pairs_from(end) : 0;
+    if (is_empty) {
+        return without_queries;
+    }
     const std::uint64_t more = pairs_from(range.first);
     const std::uint64_t less = pairs_from(range.last);
     if (more < less) {
         detail::refuse(
             which.name(),
-            {"counts ", more, " from query ", range.first, " of ", end, " on and ", less, " from query ", range.last,
-             " on, but a statistic that is split over ranks must count more for more queries: use another statistic"});
+            {"counts ", more, " for queries ", range.first, " to ", end, ", but ", less, " for queries ", range.last,
+             " to ", end, ": a statistic that is split over ranks must not count less for more queries; use another"});
     }
-    return more - less;
+    return more - less + without_queries;
 }
 
 /// A pack of sequences that is split over the ranks of a context-parallel group.
@@ -173,13 +179,13 @@ class context_parallel_pack {
                 bidirectional ? n * s.length : queries.last * queries.last - queries.first * queries.first;
             accumulator_of(seen, accumulator::cached) += n * s.past;
             accumulator_of(seen, accumulator::crossed) += n * s.keys;
-            add_pairs(seen, s, queries, false);
+            add_pairs(seen, s, range, false);
         }
 
         void add_keys(view seen, const sequence& s, const index_range& range) {
             const index_range keys = range.clipped(s.keys);
             accumulator_of(seen, accumulator::keys) += keys.size();
-            add_pairs(seen, s, keys, true);
+            add_pairs(seen, s, range, true);
         }
 
         [[nodiscard]] tally sum(const cp_rank& shard) const {
@@ -216,8 +222,8 @@ class context_parallel_pack {
         if (other_side_) {
             require_size("other_side", *other_side_, pack_.key_boundaries().back());
             if (other_side_->cp() != cp()) {
-                throw error("other_side", "must be split over " + std::to_string(cp()) + " ranks as the pack is, got " +
-                                              std::to_string(other_side_->cp()));
+                throw error("other_side", "must be split over cp = " + std::to_string(cp()) +
+                                              " ranks, as the pack is, got " + std::to_string(other_side_->cp()));
             }
         }
     }
@@ -254,13 +260,20 @@ class context_parallel_pack {
         }
     }
 
+    /// Calls `visit(sequence, queries)` for a rank's tokens. A sequence without a slot has no first token, so rank 0
+    /// counts it, with no queries.
     template <class Visit>
     void each_part(std::uint64_t rank, Visit visit) const {
         each_held(tokens_, pack_.boundaries(), rank, visit);
+        for (const slotted_sequence& placed : pack_.sequences()) {
+            if (rank == 0 && placed.slot.length == 0) {
+                visit(placed, index_range{});
+            }
+        }
     }
 
-    /// Calls `visit(sequence, tokens)` for a rank's tokens of the key side of cross attention. A sequence without a
-    /// slot has no first token, so rank 0 counts it.
+    /// Calls `visit(sequence, tokens)` for a rank's tokens of the key side of cross attention. Rank 0 counts a sequence
+    /// without a slot.
     template <class Visit>
     void each_key_part(std::uint64_t rank, Visit visit) const {
         if (other_side_) {
@@ -272,11 +285,6 @@ class context_parallel_pack {
                 visit(placed, {0, placed.slot.keys});
             }
         });
-        for (const slotted_sequence& placed : pack_.sequences()) {
-            if (rank == 0 && placed.slot.length == 0) {
-                visit(placed, {0, placed.slot.keys});
-            }
-        }
     }
 
     template <class Load>

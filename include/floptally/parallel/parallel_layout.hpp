@@ -234,7 +234,7 @@ class parallel_layout {
         const std::uint64_t data = checked(sizes_.dp, "world_size") * sizes_.cp;
         const std::uint64_t product = data * (checked(sizes_.tp, "world_size") * sizes_.pp);
         if (product != world_size_) {
-            detail::refuse("world_size", {"must be dp x cp x tp x pp, ", product, ", got ", world_size_, " ranks"});
+            detail::refuse("world_size", {"must be dp x cp x tp x pp = ", product, ", got ", world_size_, " ranks"});
         }
         static_cast<void>(checked(sizes_.pp, "vpp") * sizes_.vpp);
         const std::uint64_t of_stage = sizes_.stage_ranks();

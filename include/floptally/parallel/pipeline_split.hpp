@@ -248,8 +248,8 @@ class pipeline_split {
             refuse_mtp();
         }
         if (layer != num_layers()) {
-            detail::refuse("layers",
-                           {"must be the ", num_layers(), " layers of the pipeline split, got a model of ", layer});
+            detail::refuse("layers", {"must be ", num_layers(), ", as in the pipeline split, got a model with ", layer,
+                                      " layers: make the split for this model"});
         }
         return parts_on_rank;
     }
@@ -270,8 +270,8 @@ class pipeline_split {
         if (options.num_layers_in_first_pipeline_stage != 0 || options.num_layers_in_last_pipeline_stage != 0 ||
             options.account_for_embedding_in_pipeline_split || options.account_for_loss_in_pipeline_split) {
             throw error(field,
-                        "already says where every layer is: leave the options for the first and last stage and for "
-                        "embedding and loss out");
+                        "already places every layer: leave out the options for the first stage, the last stage, the "
+                        "embedding and the loss");
         }
         std::size_t at = 0;
         const std::string symbols = expanded(text, at, false);
@@ -335,7 +335,7 @@ class pipeline_split {
             if (symbol == '(') {
                 item = expanded(text, at, true);
                 if (text[at - 1] != ')') {
-                    throw error(field, "has a ( without its ): write it");
+                    throw error(field, "has a ( without a ): add the )");
                 }
             } else if (symbol == ',' || symbol == ' ') {
                 continue;
@@ -353,7 +353,7 @@ class pipeline_split {
                     times = 10 * times + static_cast<std::uint64_t>(text[at++] - '0');
                 }
                 if (at == first) {
-                    throw error(field, "must have a number after *");
+                    throw error(field, "must have a number after *, such as t*3");
                 }
             }
             if (symbols.size() + times * item.size() > most) {
@@ -417,9 +417,8 @@ class pipeline_split {
                 return chunk;
             }
         }
-        detail::refuse("layers",
-                       {"must be the ", num_layers(),
-                        " layers of the pipeline split, but the model has more: make the split for this model"});
+        detail::refuse("layers", {"must be ", num_layers(),
+                                  ", as in the pipeline split, but the model has more: make the split for this model"});
     }
 
     /// Returns the chunk of a part that is not a layer (norm, lm_head) and comes after `layers` layers.

@@ -84,7 +84,7 @@ class tensor_shard {
             if (split.split == sharding_kind::unsaid || split.split == sharding_kind::several) {
                 throw error(
                     "tensor_options::splits",
-                    "each must name one way to split its weights, such as columns or rows, got unsaid or several");
+                    "each must name one way to split its weights, such as columns or rows, got none or several");
             }
         }
     }
@@ -171,14 +171,10 @@ class tensor_shard {
     /// Returns this rank's shard of an adapter. Both matrices of an adapter are split, however the base weight is
     /// split.
     [[nodiscard]] adapter sharded(const adapter& whole_adapter) const {
-        const adapter part{.in = sharded(whole_adapter.in, 2),
-                           .out = sharded(whole_adapter.out, 2),
-                           .padded_out = sharded(whole_adapter.padded_out, 2),
-                           .parameters = sharded(whole_adapter.parameters, 1)};
-        if (whole_adapter.in != 0 && part.in == 0) {
-            throw error("tp", "must be at most the width of every weight with an adapter: lower tp");
-        }
-        return part;
+        return {.in = sharded(whole_adapter.in, 2),
+                .out = sharded(whole_adapter.out, 2),
+                .padded_out = sharded(whole_adapter.padded_out, 2),
+                .parameters = sharded(whole_adapter.parameters, 1)};
     }
 
     /// Returns this rank's shard of an entry that is split into equal shards. `units` is the number of heads or columns

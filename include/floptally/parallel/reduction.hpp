@@ -60,7 +60,7 @@ class ratio {
     /// Returns numerator ÷ denominator. Throws if the denominator is 0.
     [[nodiscard]] constexpr double value() const {
         if (empty()) {
-            throw error("ratio", "has no value, because no rank added one: call empty() first");
+            throw error("ratio", "has no value, because no rank added one: check empty() first");
         }
         return static_cast<double>(numerator_) / static_cast<double>(denominator_);
     }
@@ -129,7 +129,7 @@ class extremes {
 
     constexpr void require_values() const {
         if (empty()) {
-            throw error("extremes", "have no value, because no rank added one: call empty() first");
+            throw error("extremes", "have no value, because no rank added one: check empty() first");
         }
     }
 
@@ -368,8 +368,8 @@ class tally_reduction {
                 continue;
             }
             if (!has_visits) {
-                throw error("microbatches", "must be passed, with ran and added, where vpp is " + std::to_string(vpp) +
-                                                ", because each virtual stage visits a microbatch");
+                throw error("microbatches", "is missing: pass ran and added, because vpp is " + std::to_string(vpp) +
+                                                " and each virtual stage visits a microbatch");
             }
             const std::uint64_t times = along == placement::replicated ? vpp : 1;
             if (const std::uint64_t expected = checked(visits.ran, "microbatches") * times; visits.added != expected) {

@@ -239,7 +239,7 @@ template <ratio_number Numerator, ratio_number Denominator, integer_reducer With
         }
         if (scope.numerator().along(parallel_axis::dp) != placement::sharded ||
             scope.denominator().along(parallel_axis::dp) != placement::sharded) {
-            throw error("scope", "must be sharded over dp, because each data-parallel rank has other sequences");
+            throw error("scope", "must be sharded over dp, because each data-parallel rank has different sequences");
         }
         std::vector<std::uint64_t> integers;
         for (std::size_t i = 0; i < sequences; ++i) {

@@ -214,10 +214,9 @@ class ratio_scope {
         : ratio_scope(numerator, denominator, different_scopes) {
         for (const parallel_axis axis : dense_axes) {
             if (numerator.along(axis) != denominator.along(axis)) {
-                detail::refuse("scope",
-                               {"the numerator ", numerator.where(axis), ", the denominator ", denominator.where(axis),
-                                ", which makes their ratio wrong by a factor of the size of ", name_of(axis),
-                                "; declare both alike, or pass different_scopes"});
+                detail::refuse("scope", {"the numerator ", numerator.where(axis), " and the denominator ",
+                                         denominator.where(axis), ": their ratio is wrong by a factor of the size of ",
+                                         name_of(axis), "; declare both alike, or pass different_scopes"});
             }
         }
         if (numerator.along_virtual_stages() != denominator.along_virtual_stages()) {

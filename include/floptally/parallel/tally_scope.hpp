@@ -100,7 +100,7 @@ class tally_scope {
         const std::uint64_t parts = of(tower, which).parts(layout);
         if (parts != loader_parts) {
             detail::refuse("scope", {qualified(tower, name_of(which)), " is declared in ", parts,
-                                     " parts, but the number of different batches of the data loader is ", loader_parts,
+                                     " shards, but the data loader returns ", loader_parts, " different batches",
                                      ": declare it replicated where ranks load the same samples"});
         }
     }

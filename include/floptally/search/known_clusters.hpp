@@ -27,20 +27,30 @@ struct known_network {
     double within_gbps = 0;           ///< GB/s that one GPU sends to other GPUs of its node
     double between_gbps = 0;          ///< GB/s that one GPU sends to other nodes
     std::uint64_t gpus_per_node = 8;  ///< number of GPUs that one NVLink network connects
-    std::string_view source{};
+    std::string_view source{};        ///< source of `within_gbps`
+    std::string_view between_source{};
+    source_quality between_quality = source_quality::third_party;
 };
 
 /// The networks that the library knows. Vendors print NVLink's rate for both directions together, so the rate here is
 /// half as large.
 inline constexpr known_network known_networks[] = {
-    {"A100 SXM", 300, 25, 8, "DGX A100 datasheet: 600 GB/s NVLink, 200 Gb/s of InfiniBand for each GPU"},
-    {"H100 SXM", 450, 50, 8, "DGX H100 datasheet: 900 GB/s NVLink, 400 Gb/s of InfiniBand for each GPU"},
-    {"H200 SXM", 450, 50, 8, "DGX H200 datasheet: 900 GB/s NVLink, 400 Gb/s of InfiniBand for each GPU"},
-    {"H800 SXM", 200, 50, 8, "arXiv:2505.09343: 400 GB/s NVLink of an H800, 400 Gb/s of InfiniBand for each GPU"},
-    {"B200", 900, 50, 8, "DGX B200 datasheet: 1.8 TB/s NVLink, 400 Gb/s for each GPU"},
-    {"B300", 900, 100, 8, "DGX B300 datasheet: 1.8 TB/s NVLink, 800 Gb/s for each GPU"},
-    {"GB200", 900, 50, 72, "GB200 NVL72: 1.8 TB/s NVLink, 400 Gb/s for each GPU"},
-    {"GB300", 900, 100, 72, "GB300 NVL72: 1.8 TB/s NVLink, 800 Gb/s for each GPU"}};
+    {"A100 SXM", 300, 25, 8, "NVIDIA's page of NVLink: 12 links of 50 GB/s",
+     "assumed: a port of HDR InfiniBand, 200 Gb/s, for each GPU"},
+    {"H100 SXM", 450, 50, 8, "NVIDIA's page of NVLink: 18 links of 50 GB/s",
+     "torchtitan, benchmarks/llama3_h100_202412_torchtitan.md: 400 Gb/s for each GPU"},
+    {"H200 SXM", 450, 50, 8, "NVIDIA's page of NVLink: 18 links of 50 GB/s",
+     "torchtitan, benchmarks/llama3-8b_h200_202506_trainy-whitefiber.md: 400 Gb/s for each GPU"},
+    {"H800 SXM", 200, 50, 8, "arXiv:2505.09343: 400 GB/s in both directions",
+     "arXiv:2505.09343: 400 Gb/s for each GPU"},
+    {"B200", 900, 50, 8, "NVIDIA's page of NVLink: 18 links of 100 GB/s",
+     "assumed: a port of NDR InfiniBand, 400 Gb/s, for each GPU"},
+    {"B300", 900, 100, 8, "NVIDIA's page of NVLink: 18 links of 100 GB/s",
+     "assumed: a port of XDR InfiniBand, 800 Gb/s, for each GPU"},
+    {"GB200", 900, 50, 72, "NVIDIA's page of NVLink: 18 links of 100 GB/s",
+     "assumed: a port of NDR InfiniBand, 400 Gb/s, for each GPU"},
+    {"GB300", 900, 100, 72, "NVIDIA's page of NVLink: 18 links of 100 GB/s",
+     "assumed: a port of XDR InfiniBand, 800 Gb/s, for each GPU"}};
 
 /// The efficiency with which a prediction equals published step times. It is the part of the peak that matrix products
 /// reach.
@@ -53,16 +63,16 @@ struct known_efficiency {
 };
 
 /// The known efficiencies. Each is the median over the published steps of Megatron-Bridge whose layouts are known,
-/// fitted with `layout_predictor`. tests/benchmark/rank_layouts.cpp prints this table.
+/// fitted with `layout_predictor`. tests/benchmark/rank_layouts.cpp prints this table, and its --check compares it.
 inline constexpr known_efficiency known_efficiencies[] = {
-    {"B200", precision::fp8, false, 0.451, 2},     {"GB200", precision::fp8, false, 0.421, 10},
-    {"GB300", precision::fp8, false, 0.540, 9},    {"H100 SXM", precision::fp8, false, 0.526, 6},
-    {"GB200", precision::fp4, false, 0.414, 2},    {"GB300", precision::fp4, false, 0.410, 2},
-    {"B200", precision::bf16, true, 0.173, 2},     {"B300", precision::bf16, true, 0.198, 2},
+    {"B200", precision::fp8, false, 0.429, 2},     {"GB200", precision::fp8, false, 0.419, 10},
+    {"GB300", precision::fp8, false, 0.532, 9},    {"H100 SXM", precision::fp8, false, 0.451, 6},
+    {"GB200", precision::fp4, false, 0.365, 2},    {"GB300", precision::fp4, false, 0.370, 2},
+    {"B200", precision::bf16, true, 0.159, 2},     {"B300", precision::bf16, true, 0.194, 2},
     {"GB200", precision::bf16, true, 0.237, 3},    {"GB300", precision::bf16, true, 0.277, 3},
-    {"H100 SXM", precision::bf16, true, 0.285, 1}, {"B200", precision::fp8, true, 0.241, 4},
+    {"H100 SXM", precision::bf16, true, 0.285, 1}, {"B200", precision::fp8, true, 0.272, 5},
     {"B300", precision::fp8, true, 0.250, 6},      {"GB200", precision::fp8, true, 0.276, 7},
-    {"GB300", precision::fp8, true, 0.336, 9},     {"H100 SXM", precision::fp8, true, 0.364, 6}};
+    {"GB300", precision::fp8, true, 0.336, 9},     {"H100 SXM", precision::fp8, true, 0.220, 6}};
 
 /// The efficiency that a search assumes, and the source of this number.
 struct assumed_efficiency {

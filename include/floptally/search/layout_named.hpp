@@ -41,9 +41,10 @@ namespace floptally::inline v0_3 {
 
 namespace floptally::inline v0_3::detail {
 
-/// Returns the index of `name` in `names`. Throws an `error` with the field "explain" if `names` does not contain it.
+/// Returns the index of `name` in `names`. Throws an `error` with this field if `names` does not contain it.
 template <std::size_t Count>
-[[nodiscard]] std::size_t explained_index(const char* const (&names)[Count], std::string_view name, const char* what) {
+[[nodiscard]] std::size_t explained_index(const char* const (&names)[Count], std::string_view name, const char* what,
+                                          const char* field) {
     std::string list;
     for (std::size_t i = 0; i < Count; ++i) {
         if (names[i] == name) {
@@ -51,7 +52,7 @@ template <std::size_t Count>
         }
         append_item(list, names[i]);
     }
-    refuse("explain", {what, " must be one of ", list, ", got \"", shortened(std::string(name)), "\""});
+    refuse(field, {what, " must be one of ", list, ", got \"", shortened(std::string(name)), "\""});
 }
 
 }  // namespace floptally::detail
@@ -59,18 +60,24 @@ template <std::size_t Count>
 namespace floptally::inline v0_3 {
 
 /// Reads a layout from text. The text has sizes by name with the microbatch, the sharded states and recompute ("tp=2,
-/// pp=4, mb=1, zero=optimizer, recompute=none"), or a trainer's settings (`read_layout`). What the text leaves out
-/// comes from `options`. A missing dp follows from the other sizes and the number of GPUs.
+/// pp=4, mb=1, zero=optimizer, recompute=none, schedule=1f1b, sequence_parallel=true"), or a trainer's settings
+/// (`read_layout`). `microbatches=8` may take the place of mb: it is what a replica accumulates. What the text leaves
+/// out comes from `options`. A missing dp follows from the other sizes and the number of GPUs. `field` names the text
+/// in errors.
 [[nodiscard]] inline training_layout training_layout_named(std::string_view text, const layout_predictor& predictor,
-                                                           const search_options& options = {}) {
+                                                           const search_options& options = {},
+                                                           const char* field = "explain") {
     training_layout layout{.microbatch = options.microbatch.value_or(1),
                            .sharded = options.sharded.value_or(zero_stage::optimizer),
                            .recomputed = options.recomputed.value_or(recompute::none)};
+    std::uint64_t microbatches = 0;
     const std::uint64_t gpus = predictor.cluster().gpus;
     const bool is_by_name = text.find("--") == text.npos && text.find(':') == text.npos &&
                             text.find('\n') == text.npos && text.find('(') == text.npos;
     std::string sizes;
     bool says_dp = false;
+    std::optional<pipeline_schedule> schedule = options.schedule;
+    std::optional<bool> sequence_parallel = options.sequence_parallel;
     for (std::size_t first = 0; is_by_name && first < text.size();) {
         const std::size_t last = std::min(text.find(',', first), text.size());
         std::string_view item = text.substr(first, last - first);
@@ -78,17 +85,26 @@ namespace floptally::inline v0_3 {
         const std::size_t equals = std::min(item.find('='), item.size());
         const std::string_view name = item.substr(0, equals);
         const std::string_view value = item.substr(std::min(equals + 1, item.size()));
-        if (name == "mb" || name == "microbatch") {
-            const auto samples = detail::number_of_text<std::uint64_t>(value);
-            if (!samples || *samples == 0) {
-                detail::refuse("explain", {"mb must be a number of sequences from 1, got \"",
-                                           detail::shortened(std::string(value)), "\""});
+        if (name == "mb" || name == "microbatch" || name == "microbatches") {
+            const auto number = detail::number_of_text<std::uint64_t>(value);
+            if (!number || *number == 0) {
+                detail::refuse(field, {name == "microbatches"
+                                           ? "microbatches must be a number of them from 1, got \""
+                                           : "mb must be an integer from 1, the sequences of a microbatch, got \"",
+                                       detail::shortened(std::string(value)), "\""});
             }
-            layout.microbatch = *samples;
+            (name == "microbatches" ? microbatches : layout.microbatch) = *number;
         } else if (name == "zero") {
-            layout.sharded = static_cast<zero_stage>(detail::explained_index(zero_stage_names, value, "zero"));
+            layout.sharded = static_cast<zero_stage>(detail::explained_index(zero_stage_names, value, "zero", field));
         } else if (name == "recompute") {
-            layout.recomputed = static_cast<recompute>(detail::explained_index(recompute_names, value, "recompute"));
+            layout.recomputed =
+                static_cast<recompute>(detail::explained_index(recompute_names, value, "recompute", field));
+        } else if (name == "schedule") {
+            schedule = static_cast<pipeline_schedule>(
+                detail::explained_index(pipeline_schedule_names, value, "schedule", field));
+        } else if (name == "sequence_parallel") {
+            constexpr const char* names[] = {"false", "true"};
+            sequence_parallel = detail::explained_index(names, value, "sequence_parallel", field) == 1;
         } else {
             says_dp = says_dp || name == "dp";
             append_item(sizes, item);
@@ -102,12 +118,14 @@ namespace floptally::inline v0_3 {
     const trainer_layout read =
         read_layout(is_by_name ? std::string_view(sizes) : text, is_by_name ? std::nullopt : std::optional(gpus));
     layout.sizes = read.sizes;
-    layout.sequence_parallel = read.sequence_parallel.value_or(options.sequence_parallel.value_or(layout.sizes.tp > 1));
+    layout.sequence_parallel = read.sequence_parallel.value_or(sequence_parallel.value_or(layout.sizes.tp > 1));
     layout.sharded = read.sharded.value_or(layout.sharded);
-    layout.schedule = options.schedule.value_or(layout.sizes.vpp > 1 ? pipeline_schedule::interleaved
-                                                                     : pipeline_schedule::one_f_one_b);
-    const std::uint64_t samples = layout.sizes.dp * layout.microbatch;
-    layout.microbatches = std::max<std::uint64_t>(predictor.lengths().size() / samples, 1);
+    layout.schedule =
+        schedule.value_or(layout.sizes.vpp > 1 ? pipeline_schedule::interleaved : pipeline_schedule::one_f_one_b);
+    // Sizes that do not divide the batch are an error of `layout_predictor`.
+    const std::uint64_t own = predictor.lengths().size() / layout.sizes.dp;
+    layout.microbatch = microbatches == 0 ? layout.microbatch : std::max<std::uint64_t>(own / microbatches, 1);
+    layout.microbatches = microbatches != 0 ? microbatches : std::max<std::uint64_t>(own / layout.microbatch, 1);
     return layout;
 }
 

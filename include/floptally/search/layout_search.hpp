@@ -25,6 +25,7 @@
 #include <floptally/parallel/pipeline_schedule.hpp>
 #include <floptally/parallel/pipeline_split.hpp>
 #include <floptally/parallel/rank_work.hpp>
+#include <floptally/search/measured_step.hpp>
 #include <floptally/step/layout_text.hpp>
 #include <floptally/step/memory.hpp>
 #include <floptally/text/error.hpp>
@@ -70,6 +71,8 @@ struct layout_search {
     std::uint64_t impossible = 0;  ///< number of layouts that do not divide the model, the batch or the ranks
     std::uint64_t too_large = 0;   ///< number of layouts that do not fit the memory
     std::vector<std::string> assumed{};
+    /// A measured step to compare the layouts with. `search_layouts` leaves it empty.
+    std::optional<measured_step> measured{};
 
     /// Returns the indices in `found` of the layouts that no other layout beats in both time and memory, fastest first.
     [[nodiscard]] std::vector<std::size_t> pareto_front() const {

@@ -19,6 +19,15 @@
 
 namespace floptally::inline v0_3 {
 
+/// Returns one sentence about the measured step of a search.
+[[nodiscard]] inline std::string to_string(const measured_step& measured) {
+    return detail::text_of({to_string(measured.predicted.layout), ": ",
+                            detail::fixed_decimal(measured.predicted.seconds, 4), " s, MFU ",
+                            detail::fixed_decimal(100 * measured.predicted.mfu, 2), " %, ",
+                            detail::fixed_decimal(measured.predicted.memory.gib, 2), " GiB; kernels reach ",
+                            detail::fixed_decimal(100 * measured.efficiency, 2), " % of the peak"});
+}
+
 /// Returns the first `most` layouts of a search as a table. The notes say how many layouts were left out and what the
 /// search assumes. A `*` marks the Pareto front: layouts that no other layout beats in both time and memory.
 [[nodiscard]] inline table table_of(const layout_search& search, std::size_t most = 20) {
@@ -67,6 +76,9 @@ namespace floptally::inline v0_3 {
 [[nodiscard]] inline std::string to_table(const layout_search& search, std::size_t most = 20) {
     const table shown = table_of(search, most);
     std::string text = to_text(shown);
+    if (search.measured) {
+        text = detail::text_of({"measured: ", to_string(*search.measured), "\n", text});
+    }
     for (std::size_t i = 0; i < shown.notes.size(); ++i) {
         detail::append(text, {i == 0 ? "" : "assumed: ", shown.notes[i], "\n"});
     }

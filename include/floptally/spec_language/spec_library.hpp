@@ -28,10 +28,10 @@ namespace floptally::inline v0_3::detail::specs {
 /// Names of definitions that the reader of models looks up in a spec. For each inner model it also looks up the inner
 /// model's name followed by one of `inner_names`, such as `vision_units`.
 inline constexpr std::string_view reader_names[] = {
-    "h",          "layers",       "v",           "norms",     "final_norm", "first_norm", "sees",        "tied",
-    "positions",  "embedding",    "always_tied", "mtp",       "mtp_norms",  "no_mtp",     "stands",      "units",
-    "attends",    "class_tokens", "last_units",  "rows",      "columns",    "frames",     "clip",        "input",
-    "tokens_for", "per_unit",     "per_frame",   "per_token", "beside",     "pixels",     "pixel_frames"};
+    "h",     "layers",     "layers_used",  "v",           "norms",     "final_norm", "first_norm", "sees",
+    "tied",  "positions",  "embedding",    "always_tied", "mtp",       "mtp_norms",  "no_mtp",     "stands",
+    "units", "attends",    "class_tokens", "last_units",  "rows",      "columns",    "frames",     "clip",
+    "input", "tokens_for", "per_unit",     "per_frame",   "per_token", "beside",     "pixels",     "pixel_frames"};
 /// Names of definitions that the reader of models also looks up in a spec based on `hstu`.
 inline constexpr std::string_view hstu_names[] = {"heads",  "attention_dim", "linear_dim", "blocks", "gates",
                                                   "biases", "stride",        "input_size", "widths", "biased"};

@@ -82,8 +82,8 @@ class mask : public statistic {
     }
     /// Causal attention between blocks of `block` tokens: a query attends to its own whole block and to the blocks
     /// before it.
-    [[nodiscard]] static constexpr mask block_causal(whole_number auto block) {
-        return detail::from_numbers<mask_statistics::block_causal>(block);
+    [[nodiscard]] static constexpr mask block_causal(whole_number auto block, std::int64_t copies = 1) {
+        return detail::from_numbers<mask_statistics::block_causal>(block, copies);
     }
     /// Causal attention to the `blocks` best blocks of `block` keys, including the query's own block.
     [[nodiscard]] static constexpr mask best_blocks(whole_number auto block, whole_number auto blocks) {

@@ -54,7 +54,7 @@ class mask_set : public list<statistic> {
     constexpr void require(modality which, const char* field) const {
         if (!has(which)) {
             detail::refuse(field, {"this model has no ", name_of(which), which == modality::text ? "" : " tower",
-                                   ": build the tally with the masks() of one that has"});
+                                   ": build the tally with the masks() of a model that has it"});
         }
     }
     /// Returns true if there is a modality in addition to text.

@@ -44,16 +44,18 @@ struct best_compressed_keys {
 };
 
 /// Causal attention between blocks of `block` tokens: a query attends to every key of its own block and of the blocks
-/// before it (block diffusion, arXiv:2503.09573). The last block may be shorter.
+/// before it (block diffusion, arXiv:2503.09573). The last block may be shorter. With `copies` = 2 the pairs are those
+/// of one of two copies of a sequence, a noised and a clean one. Dense attention multiplies both with both.
 struct block_causal {
     std::int32_t block;
+    std::int32_t copies = 1;  ///< how many copies of the sequence one attention multiplies: 2 with a noised one
 
     static constexpr std::string_view name = "block_causal"sv;
-    static constexpr statistic_parameter parameters[] = {{"block_size", 1}};
+    static constexpr statistic_parameter parameters[] = {{"block_size", 1}, {"copies", 1, 2, 1}};
     static constexpr bool frames_are_sequences = true;
 
     /// If a block has one token, returns the causal mask, because it counts the same pairs.
-    [[nodiscard]] constexpr equal_statistic<band> equal() const { return {block == 1, {}}; }
+    [[nodiscard]] constexpr equal_statistic<band> equal() const { return {block == 1 && copies == 1, {}}; }
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         const auto size = static_cast<std::uint64_t>(block);
         const std::uint64_t end = end_of(s);

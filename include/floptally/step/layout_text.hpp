@@ -254,7 +254,8 @@ class layout_reader {
                                   shortened(std::string(dimensions)), "\""});
             }
             if (named.find(letter) != std::string::npos) {
-                refuse("layout", {"names ", std::string(1, letter), " twice in \"", shortened(text_), "\""});
+                refuse("layout",
+                       {"names ", std::string(1, letter), " twice in \"", shortened(text_), "\": name each size once"});
             }
             named.push_back(letter);
             const std::uint64_t size = positive(dimensions.substr(1, end - 1), "layout");
@@ -539,7 +540,7 @@ class layout_reader {
                                       "a layout with dp"});
             }
             if (*world_size_ % of_replica != 0) {
-                refuse("world_size", {"must be a multiple of cp x tp x pp, ", of_replica, ", got ", *world_size_});
+                refuse("world_size", {"must be a multiple of cp x tp x pp = ", of_replica, ", got ", *world_size_});
             }
             dp_ = *world_size_ / of_replica;
         }
@@ -547,7 +548,7 @@ class layout_reader {
         sizes.dp_replicate = dp_replicate_.value_or(1);
         sizes.etp = expert_tp_.value_or(whole_experts_ && sizes.ep > 1 ? 1 : 0);
         if (world_size_ && *world_size_ != sizes.world_size()) {
-            refuse("world_size", {"must be dp x cp x tp x pp, ", sizes.world_size(), ", got ", *world_size_});
+            refuse("world_size", {"must be dp x cp x tp x pp = ", sizes.world_size(), ", got ", *world_size_});
         }
         static_cast<void>(layout.seen_from(0));  // throws for sizes that are not divisible
         const std::optional<std::uint64_t> expert_dp =

@@ -127,14 +127,16 @@ struct layout_work {
     /// FLOPs of all ranks for each peak rate. Work that several ranks repeat counts for each of these ranks.
     std::vector<work_at_peak> run{};
     tensor_options options{};
+    std::uint64_t etp = 0;  ///< tensor-parallel ranks of each expert; 0: those of the other layers
 };
 
-/// Returns the work of all ranks: `tp` tensor-parallel ranks on each context-parallel shard of a batch. `plan.repeated`
-/// must be empty, because the layout decides which work is repeated.
+/// Returns the work of all ranks: `tp` tensor-parallel ranks on each context-parallel shard of a batch. `etp` ranks
+/// share the matrices of each expert; 0 is `tp`. Tokens choose experts uniformly, so that the ranks of a stage have
+/// equal shares of the experts' work. `plan.repeated` must be empty, because the layout decides which work is repeated.
 [[nodiscard]] inline layout_work layout_work_of(std::span<const model_part> model, const training_plan& plan,
                                                 std::uint64_t tp, std::span<const tally> shards, double peak_tflops,
                                                 const std::vector<precision_setting>& settings = {},
-                                                const tensor_options& options = {}) {
+                                                const tensor_options& options = {}, std::uint64_t etp = 0) {
     require_positive(tp, "tp");
     if (!plan.repeated.empty()) {
         throw error("repeated",
@@ -143,10 +145,10 @@ struct layout_work {
     if (model.empty()) {
         throw error("tp", "needs the layers of a model, and a cost alone has none: pass a model with parts");
     }
-    layout_work result{.options = options};
+    layout_work result{.options = options, .etp = etp};
     result.loads.resize(shards.size());
     for (std::uint64_t rank = 0; rank < tp; ++rank) {
-        const std::vector<model_part> parts = tensor_parts(model, tp, rank, 1, options);
+        const std::vector<model_part> parts = tensor_parts(model, tp, rank, 1, options, etp);
         const mixed_precision by_peak(flop_counter(parts, conventions::exact, plan), parts, plan, settings,
                                       peak_tflops);
         for (std::size_t shard = 0; shard < shards.size(); ++shard) {
@@ -183,8 +185,7 @@ struct step_ranks {
     const std::uint64_t tp = layout ? layout->loads_of_ranks.size() / cp : 1;
     const std::uint64_t ranks = checked(tp, "tp") * cp;
     if (working_gpus % ranks != 0) {
-        detail::refuse("gpus", {"must be a multiple of ", ranks,
-                                " ranks, tp x cp, after idle_gpus are subtracted, got ", working_gpus});
+        detail::refuse("gpus", {"gpus - idle_gpus must be a multiple of tp x cp = ", ranks, ", got ", working_gpus});
     }
     if (!choices) {
         return {layout ? std::optional(rank_times::of(layout->loads_of_ranks)) : std::nullopt, 0};
@@ -201,8 +202,8 @@ struct step_ranks {
         }
         choices->replicas = choices->loads.size();
     }
-    const std::vector<model_part> rank_parts =
-        tp > 1 ? tensor_parts(model, tp, 0, 1, layout->options) : std::vector<model_part>(model.begin(), model.end());
+    const std::vector<model_part> rank_parts = tp > 1 ? tensor_parts(model, tp, 0, 1, layout->options, layout->etp)
+                                                      : std::vector<model_part>(model.begin(), model.end());
     const pipelines result = run_pipelines(*choices, rank_parts, plan, batch, peak_tflops, settings, working_gpus / tp);
     return {result.times, result.microbatches};
 }

@@ -333,7 +333,7 @@ class meter {
     /// caches. The default is 10.
     void leave_out(std::uint64_t first_steps) {
         if (in_step() || steps_here_ != 0) {
-            throw error("leave_out", "must be called before the first step");
+            throw error("leave_out", "must be called before the first step: call it when the meter is created");
         }
         warm_up_ = first_steps;
     }
@@ -351,7 +351,7 @@ class meter {
     /// false (`run_is_recounted`).
     bool resume(const step_series& earlier, resume_from which = resume_from::same_counter) {
         if (in_step() || run_.totals.steps != 0) {
-            throw error("resume", "must be called before the first step");
+            throw error("resume", "must be called before the first step: call it when the meter is created");
         }
         const step_totals& done = earlier.totals;
         const bool same_masks = done.batch.masks() == model_.masks();

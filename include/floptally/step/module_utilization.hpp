@@ -160,7 +160,7 @@ inline void require_module(const step_module& entry, std::size_t index, const me
 [[nodiscard]] inline module_utilization utilize(std::span<const step_module> modules, const measurement& step) {
     static_cast<void>(detail::gpu_seconds_of(step));
     if (modules.empty()) {
-        throw error("modules", "must name at least one module");
+        throw error("modules", "must list at least one module, got none");
     }
     module_utilization result;
     flops padded;

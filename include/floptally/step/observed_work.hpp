@@ -225,8 +225,8 @@ namespace detail {
         return {line.all_tflops->least * per_gpu, line.all_tflops->most * per_gpu};
     }
     if (!step.peak_tflops) {
-        refuse("peak_tflops",
-               {"is missing: pass the peak of the trainer's MFU, since a line of ", line.trainer, " does not say it"});
+        refuse("peak_tflops", {"is missing: pass the peak of the trainer's MFU, since a line of ", line.trainer,
+                               " does not contain it"});
     }
     return {line.mfu->least * *step.peak_tflops * 1e12, line.mfu->most * *step.peak_tflops * 1e12};
 }

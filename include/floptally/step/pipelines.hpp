@@ -70,7 +70,7 @@ class pipeline_times {
                                                           std::span<const std::uint64_t> loads) const {
         const std::uint64_t largest = loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
         if (largest == 0) {
-            throw error("rank_work", "must have a load above 0 for at least one replica");
+            throw error("rank_work", "must have a load above 0 for at least one replica, got none");
         }
         require_positive(microbatches, "microbatches");
         std::vector<passes> most;
@@ -305,8 +305,8 @@ namespace detail {
     const std::uint64_t microbatches = detail::microbatches_of(choices);
     const std::uint64_t ranks = (checked(choices.pp, "pp") * replicas);
     if (working_gpus % ranks != 0) {
-        detail::refuse("gpus", {"must be a multiple of ", ranks,
-                                " ranks, pp x replicas, after idle_gpus are subtracted, got ", working_gpus});
+        detail::refuse("gpus",
+                       {"gpus - idle_gpus must be a multiple of pp x replicas = ", ranks, ", got ", working_gpus});
     }
     const pipeline_times times(model, detail::split_of(choices, num_layers(model)), plan, peak_tflops, settings);
     std::vector<std::vector<chunk_work>> work;

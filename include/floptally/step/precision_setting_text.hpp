@@ -29,8 +29,8 @@ namespace detail {
     const std::size_t equals = text.rfind('=');
     if (equals == std::string_view::npos || equals == 0) {
         fail(
-            "must be COMPONENT=PRECISION, @FIRST-LAST=PRECISION or COMPONENT@FIRST-LAST=PRECISION, separated by "
-            "commas");
+            "must be COMPONENT=PRECISION, @FIRST-LAST=PRECISION or COMPONENT@FIRST-LAST=PRECISION, such as "
+            "mlp=fp8");
     }
     const std::string_view place = text.substr(0, equals);
     const std::string_view value = text.substr(equals + 1);

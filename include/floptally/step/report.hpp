@@ -144,6 +144,19 @@ struct report {
     result.batch = batch;
     result.work = counter.evaluate(batch);
     result.notes = model.notes;
+    for (const cost_entry& entry : model.cost.entries()) {
+        const bool has_measured =
+            entry.useful != 0 && has_statistic(entry.what) && model.cost.masks()[entry.mask].is_measured();
+        if (has_measured && counter.masks().find(model.cost.masks()[entry.mask]) == counter.masks().size()) {
+            const std::string_view component = model.cost.components()[entry.component].view();
+            std::string note =
+                detail::text_of({component, ": convention ", counter.counted_as().name,
+                                 " with this plan counts nothing of it: choose another, or leave it out"});
+            if (std::find(result.notes.begin(), result.notes.end(), note) == result.notes.end()) {
+                result.notes.push_back(std::move(note));
+            }
+        }
+    }
     return result;
 }
 

@@ -150,7 +150,7 @@ struct seconds_at_peak {
     detail::require_finite_positive(wall.seconds, "seconds");
     detail::require_finite_positive(wall.gpu_seconds, "gpus");
     if (passes.empty()) {
-        throw error("passes", "must have at least one pass");
+        throw error("passes", "must have at least one pass, got none");
     }
     pass_rates rates_of_step;
     if (wall.peak_tflop != 0) {

@@ -42,6 +42,7 @@ struct time_apart {
     double seconds = 0;  ///< this time in seconds, for each working GPU
     apart_kind kind = apart_kind::unsaid;
     std::string assumed = "measured";  ///< how the seconds were found, as text for a report
+    bool is_estimate = false;          ///< true: not measured, so that a measurement replaces it
 };
 
 /// Returns the kind of a time with this name: "exposed_communication", "Data wait", "optimizer", "transfer", … Returns
@@ -108,7 +109,7 @@ struct time_breakdown {
         }
         if (!communicates) {
             timed.apart.push_back(
-                {"exposed communication", 0, apart_kind::communication, "one GPU has nobody to talk to"});
+                {"exposed communication", 0, apart_kind::communication, "one GPU has nobody to talk to", true});
         }
         timed.repeated = timed.repeated ? timed.repeated : timed.work;
         timed.ranks = timed.ranks ? timed.ranks : rank_times{.makespan = 1};

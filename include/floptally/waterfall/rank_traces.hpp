@@ -123,10 +123,10 @@ struct traced_step {
                                         ///< transfer
 };
 
-/// Completes a time breakdown with times from traces. If a time was measured in another way, the traces do not replace
-/// it. A time that was only assumed, because the job has one GPU, is replaced.
+/// Completes a time breakdown with times from traces. The traces replace estimates (`time_apart::is_estimate`), and no
+/// other times.
 [[nodiscard]] inline time_breakdown with_traces(time_breakdown timed, const traced_step& traced) {
-    std::erase_if(timed.apart, [](const time_apart& time) { return time.assumed != "measured"; });
+    std::erase_if(timed.apart, [](const time_apart& time) { return time.is_estimate; });
     const std::vector<time_apart> measured = timed.apart;
     for (const time_apart& time : traced.apart) {
         if (std::none_of(measured.begin(), measured.end(), [&time](const time_apart& other) {

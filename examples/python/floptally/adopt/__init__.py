@@ -3,14 +3,14 @@
 
     from floptally.adopt.megatron import num_floating_point_operations
 
-Each module is named after a trainer and has that trainer's own function name and signature. It imports the trainer
-only if a call needs it. The default convention is the trainer's, so a dashboard's curve continues unchanged.
-``convention="exact"`` counts every product over the attended pairs; any name of ``floptally.conventions()`` works.
-A ``functools.partial`` sets the convention once:
+Each module is named after a trainer and has that trainer's own function name and signature. It imports the trainer only
+if a call needs it. The default convention is the trainer's, so a dashboard's curve continues unchanged.
+``convention="exact"`` counts every matrix product exactly, attention over the attended pairs only; any name of
+``floptally.conventions()`` works. A ``functools.partial`` sets the convention once:
 
     num_floating_point_operations = functools.partial(num_floating_point_operations, convention="exact")
 
-A trainer's arguments are read field by field. If they cannot be counted, the error names the field.
+The trainer's arguments are read field by field. If a model cannot be counted, the error names the field.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Inputs = dict[str, Any]
 
 
 class Captured:
-    """Keeps the arguments of the first forward that a model runs between `begin` and `end`, as {name: value}."""
+    """Records the arguments of the first forward that a model runs between `begin` and `end`, as {name: value}."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -39,14 +39,14 @@ class Captured:
             self.inputs = {**bound.arguments, **bound.arguments.pop("kwargs", {})}
 
     def kept(self) -> Inputs:
-        """Returns the arguments of the model's first forward. Raises an Error if the model did not run."""
+        """Returns the recorded arguments of the model's first forward. Raises an Error if the model did not run."""
         if self.inputs is None:
             raise Error("model", "was not run: call its forward between begin and end")
         return self.inputs
 
     def flops(self, convention: str | Convention, *, known_cost: Cost | None, plan: Plan) -> int:
-        """Returns the FLOPs of the kept batch. The cost is `known_cost` if you pass one, else read from the model's
-        configuration, else found by `from_torch`."""
+        """Returns the FLOPs of the recorded batch. The model's cost is `known_cost` if you pass one, else read from the
+        model's configuration, else measured by `from_torch`."""
         inputs = {name: value for name, value in self.kept().items() if value is not None}
         if known_cost is None and not hasattr(self.model, "config"):
             known_cost = from_torch(self.model, inputs)
@@ -58,9 +58,10 @@ class Captured:
 
 
 def on_host(inputs: Mapping[str, Any], sides: Sides | None = None) -> Inputs:
-    """Copies to the host what `batch_arguments` reads of a batch. Of token ids it usually reads only the shape.
+    """Copies to the host those tensors of a batch that `batch_arguments` needs for counting. Token ids are usually not
+    copied, since only their shape is needed.
 
-    sides: the inputs of the model; unknown by default.
+    sides: which inputs the model has (text, images, audio); unknown by default.
     """
     found: Inputs = {}
     for key, value in read_of(inputs, sides or Sides()).items():
@@ -84,6 +85,6 @@ def _rows(inputs: Inputs) -> list[int]:
     if not tensors or tensors[0].dim() == 0:
         raise Error(
             "model",
-            "was called without a tensor that has one row per sample: count the batch by floptally.flops instead",
+            "was called without a tensor that has one row per sample: count the batch by floptally.flops(model, lengths=…)",
         )
     return [1] * int(tensors[0].shape[0])

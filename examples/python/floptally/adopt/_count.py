@@ -15,15 +15,15 @@ _PROBES = (5, 4096, 2**20 + 1, 2**25)
 
 
 def cost(config: Any, *, padded_vocab_size: int = 0) -> Cost:
-    """Reads a cost as ``floptally.cost`` does. A size of the config that is not read gives one AssumptionWarning and a
-    note of the cost instead of an error: a config should not end a run that has begun."""
+    """Reads a model's cost as ``floptally.cost`` does, but does not stop a run that has begun. For a size in the config
+    that floptally does not read, it gives one AssumptionWarning and a note instead of an error."""
     if isinstance(config, Cost):
         return config
     return _read_cost(config, padded_vocab_size=padded_vocab_size, strict=False)
 
 
 class Count:
-    """Counts FLOPs with a fixed cost, convention and plan. Each method returns one number."""
+    """Counts FLOPs of batches with a fixed cost, convention and plan. Each method returns one number."""
 
     def __init__(self, cost: Cost, convention: str | Convention, plan: Plan | None = None) -> None:
         self.cost = cost
@@ -32,7 +32,7 @@ class Count:
         self._coefficients: tuple[int, int] | None = None
 
     def batch(self, **arguments: Any) -> int:
-        """Returns the FLOPs of a batch, by the keywords of ``floptally.flops``."""
+        """Returns the FLOPs of a batch. Takes the keywords of ``floptally.flops``."""
         return self.cost.flops(convention=cast(Any, self.convention), plan=self.plan, **arguments).total
 
     def lengths(self, lengths: Sequence[int]) -> int:
@@ -52,7 +52,7 @@ class Count:
         if sequences and sequences * squares == tokens * tokens and tokens % sequences == 0:
             return self.equal(sequences, tokens // sequences)
         if squares < tokens or squares > tokens * tokens:
-            raise Error(field, f"must be a sum of squares of lengths that add up to {tokens}, got {squares}")
+            raise Error(field, f"must be a sum of squared lengths, from {tokens} to {tokens}², got {squares}")
         linear, square = self._polynomial(field)
         return linear * tokens + square * squares
 
@@ -66,7 +66,7 @@ class Count:
                 if odd or self.lengths([length]) != linear * length + square * length**2:
                     masks = Tally(self.cost, convention=cast(Any, self.convention), plan=self.plan).masks
                     limits = ", ".join(sorted({mask.name for mask in masks})) or str(self.convention)
-                    raise Error(field, f"does not determine how many pairs are attended ({limits}): pass lengths=")
+                    raise Error(field, f"does not determine how many pairs are attended ({limits}): pass lengths=, the tokens of each sequence")
             found = self._coefficients = (linear, square)
         return found
 
@@ -75,7 +75,8 @@ _counts: dict[tuple[int, Any, int], Count] = {}
 
 
 def counted(cost: Cost, convention: str | Convention, plan: Plan | None = None) -> Count:
-    """Returns the same Count object for the same arguments, so that its cached results last from step to step."""
+    """Returns a Count object, the same one for the same arguments, so that its cached results last from step to
+    step."""
     key = (id(cost), convention, id(plan))
     found = _counts.get(key)
     if found is None:

@@ -16,7 +16,7 @@ _original = Original("DeepSpeed", "deepspeed.profiling.flops_profiler.profiler",
 
 
 class CountingProfiler(FlopsProfiler):
-    """DeepSpeed's FLOPs profiler. With a convention, its totals are floptally's count."""
+    """DeepSpeed's FLOPs profiler with floptally's count: if a convention is passed, the totals are floptally's."""
 
     def __init__(
         self,
@@ -52,14 +52,14 @@ class CountingProfiler(FlopsProfiler):
         super().end_profile()
 
     def get_total_flops(self, as_string: bool = False) -> Any:
-        """Returns the FLOPs of one forward."""
+        """Returns the FLOPs of one forward pass."""
         if self._convention is None:
             return super().get_total_flops(as_string)
         flops = self._counted(self._convention)
         return number_to_string(flops) if as_string else flops
 
     def get_total_macs(self, as_string: bool = False) -> Any:
-        """Returns half of the FLOPs of one forward."""
+        """Returns the multiply-accumulates of one forward pass: half of the FLOPs."""
         if self._convention is None:
             return super().get_total_macs(as_string)
         macs = self._counted(self._convention) // 2

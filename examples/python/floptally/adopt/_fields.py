@@ -15,13 +15,13 @@ WAY_OUT = "count the model from its Hugging Face config by floptally.cost"
 
 
 def only_original_counts(trainer: str) -> str:
-    """Returns the text of an error about an argument that only the trainer's own function can count. The text says what
-    to do."""
+    """Returns the text of an error about a model that only the trainer's own function can count. The text says to
+    install the trainer or to choose another convention."""
     return f'has no formula here: install {trainer}, or pass convention="exact"'
 
 
 class Fields:
-    """A trainer's arguments: attributes of an object, or keys of a mapping. None counts as absent."""
+    """Reads a trainer's arguments by name: attributes of an object, or keys of a mapping. None counts as absent."""
 
     def __init__(self, source: Any, path: str = "") -> None:
         self.source = source
@@ -57,7 +57,8 @@ class Fields:
         return Fields(value, f"{self.name(field)}.")
 
     def refuse(self, field: str, why: str, way_out: str = "") -> None:
-        """Raises an error if the trainer's argument of this name is set to anything but 0, False or an empty value."""
+        """Raises an error if the trainer's argument of this name is set, since floptally does not support it. 0, False,
+        None and empty values are accepted."""
         value = self.get(field)
         if value:
             raise Error(self.name(field), f"{why}, got {value!r}" + (f"; {way_out}" if way_out else ""))
@@ -67,12 +68,12 @@ class Fields:
         if value is not None:
             return value
         if otherwise is _REQUIRED:
-            raise Error(self.name(field), f"must be set, but {type(self.source).__name__} has no value")
+            raise Error(self.name(field), f"is missing: set it in the {type(self.source).__name__}")
         return otherwise
 
 
 def as_integer(field: str, value: Any, *, least: int = 0) -> int:
-    """Returns a whole number. Sums over ranks arrive as floats, configs have NumPy integers."""
+    """Returns a whole number as an int. Accepts floats (sums over ranks) and NumPy integers (configs)."""
     whole = None
     if not isinstance(value, (bool, str)):
         try:
@@ -93,8 +94,8 @@ def as_seconds(field: str, value: Any) -> float:
 
 
 def as_lengths(field: str, value: Any) -> list[int]:
-    """Returns the tokens of each sequence from a list, an array or a tensor."""
+    """Returns the number of tokens of each sequence as a list. Accepts a list, an array or a tensor."""
     items = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(items, (str, bytes)) or not isinstance(items, Sequence):
-        raise Error(field, f"must be the tokens of each sequence, got {value!r}")
+        raise Error(field, f"must be a list of the number of tokens of each sequence, got {value!r}")
     return [as_integer(f"{field}[{i}]", item) for i, item in enumerate(items)]

@@ -12,7 +12,7 @@ from ._fields import Fields, as_lengths
 
 
 def formula(name: str, weights: int, squares: int, windows: Iterable[tuple[int, int]] = ()) -> Cost:
-    """Returns the cost of a formula.
+    """Returns the Cost that counts like a trainer's FLOPs formula.
 
     weights: number of weights that each token multiplies. Each weight is 6 FLOPs in a step: three products of 2 FLOPs.
         squares: forward FLOPs for each of the n² pairs of a sequence. windows: (tokens, forward FLOPs for each attended
@@ -26,7 +26,7 @@ def formula(name: str, weights: int, squares: int, windows: Iterable[tuple[int, 
 
 
 def text_of(config: Any) -> Fields:
-    """Returns the configuration of a model's text part. The text part may be inside another configuration."""
+    """Returns the configuration of a model's text part, which may be inside the configuration of a multimodal model."""
     top = Fields(config)
     return top.inside("text_config") if top.get("text_config") is not None else top
 
@@ -36,7 +36,7 @@ def model_type_of(config: Any) -> str:
 
 
 class Sizes:
-    """The sizes of a transformers decoder, by the names of its configuration."""
+    """The sizes of a transformers decoder, read from the model's configuration."""
 
     def __init__(self, config: Any, *, derived_head_dim: bool = False) -> None:
         self.fields = fields = text_of(config)
@@ -51,7 +51,7 @@ class Sizes:
         self.keys = self.groups * self.head_dim
 
     def attention(self) -> int:
-        """Returns the number of weights in the four attention projections of a layer."""
+        """Returns the number of weights in the four attention projections (q, k, v, o) of a layer."""
         return self.hidden * 2 * (self.queries + self.keys)
 
     def gated(self, width: int) -> int:
@@ -62,9 +62,10 @@ class Sizes:
 
 
 def mean_of_tokens(total: int, lengths: Any) -> int | float:
-    """Returns `total` divided by the number of tokens of all sequences. The result is an int if it is whole."""
+    """Returns `total` divided by the number of tokens of all sequences: an int if the quotient is whole, else a
+    float."""
     tokens = sum(as_lengths("lengths", lengths))
     if tokens == 0:
-        raise Error("lengths", "must have at least one token")
+        raise Error("lengths", "must add up to at least one token, got 0")
     mean = Fraction(total, tokens)
     return mean.numerator if mean.denominator == 1 else float(mean)

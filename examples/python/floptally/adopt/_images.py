@@ -12,13 +12,16 @@ from ._fields import as_integer
 
 
 class Images:
-    """Counts images for which only the number of patches is known. Each image is counted as if its patches stood in a
-    single row of merged tokens. It then has the same patches, tokens and attended pairs as in its real shape."""
+    """Counts images of which only the number of patches is known. Each image counts as one row of merged tokens. Such a
+    row has the same number of patches, tokens and attended pairs as the image's real shape."""
 
     def __init__(self, config: Any, count: Count) -> None:
         self._config, self._count = config, count
         self._side: int | None = None
         self._shaped: bool | None = None
+
+    def has_tower(self) -> bool:
+        return self._merged_side() != 0
 
     def grids(self, patches_of: list[int]) -> list[tuple[int, int, int]]:
         side = self._merged_side()
@@ -30,12 +33,12 @@ class Images:
             self._shaped = square != self._count.batch(lengths=text, grid_thw=[(1, side, 64 * 64 * side)])
         if self._shaped:
             raise Error(
-                "images_seqlens", "does not say which patches attend to each other in this tower: pass grid_thw="
+                "images_seqlens", "cannot show which patches attend to each other in this model: pass grid_thw= instead"
             )
         grids = []
         for i, patches in enumerate(patches_of):
             if patches % side**2:
-                raise Error(f"images_seqlens[{i}]", f"must be whole cells of {side} x {side} patches, got {patches}")
+                raise Error(f"images_seqlens[{i}]", f"must be a multiple of {side * side}, since a token has {side} x {side} patches, got {patches}")
             grids.append((1, side, patches // side))
         return grids
 

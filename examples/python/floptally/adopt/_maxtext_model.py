@@ -22,8 +22,8 @@ _SHARED = ("deepseek", "llama4", "gemma4", *_LINEAR)
 
 
 def read(config: Any, *, own: bool = False) -> Cost:
-    """Returns the cost of the model that a MaxText config describes. own: True counts the model as MaxText's own
-    function does."""
+    """Returns the cost of the model that a MaxText config describes. own: True counts as MaxText's own function
+    does."""
     return _Reader(config, own).cost()
 
 
@@ -41,7 +41,7 @@ class _Reader:
         self.heads = self.fields.integer("num_query_heads")
         self.latent = self._word("attention_type") == "mla"
         if self.latent and self.block in (*_PERIODS, "llama4"):
-            raise Error("attention_type", f"must be another type than mla in {self.block}, which has no latent attention")
+            raise Error("attention_type", f"must be global, local_sliding or chunk, since {self.block} has no latent attention, got mla")
         self.model = Model(
             f"maxtext {self.block}", hidden_size=self.hidden, vocab_size=self.fields.integer("vocab_size"),
             tied=self.fields.flag("logits_via_embedding"),

@@ -309,6 +309,6 @@ def read(
     """Returns the cost of the model that Megatron's arguments describe.
 
     vocab_size: the vocabulary of the lm_head to count.
-    own: the trainer whose own function is imitated, "megatron" or "megatron_bridge".
+    own: the trainer whose own FLOPs function is imitated, "megatron" or "megatron_bridge".
     """
     return _Reader(source, names or {}, vocab_size, path, own).cost()

@@ -12,7 +12,7 @@ Part = dict[str, Any]
 
 
 def linear(component: str, in_features: int, out_features: int) -> Part:
-    """Returns a part of floptally's config format that is one matrix product for every token."""
+    """Returns a linear layer in floptally's config format: one matrix product for every token."""
     return {
         "type": "linear", "component": component, "in_features": in_features, "out_features": out_features,
         "rows": "tokens", "split": "columns",
@@ -20,8 +20,8 @@ def linear(component: str, in_features: int, out_features: int) -> Part:
 
 
 class Model:
-    """A model that is built layer by layer, first to last. Equal layers next to each other become one layer with a
-    repeat count."""
+    """Builds floptally's config of a model layer by layer, first to last. Equal consecutive layers become one layer
+    with a repeat count."""
 
     def __init__(self, name: str, *, hidden_size: int, vocab_size: int, tied: bool = False) -> None:
         self._json: dict[str, Any] = {
@@ -43,21 +43,21 @@ class Model:
             groups.append({"repeat": 1, "parts": list(parts)})
 
     def weights(self, kind: str, parameters: int, active: int | None = None) -> None:
-        """Adds weights of norms ("norm", "latent_norm") or biases ("bias"): parameters without a product. active: how
-        many of them one token uses; None: all."""
+        """Adds parameters that are in no matrix product: weights of norms ("norm", "latent_norm") or biases ("bias").
+        active: how many of the parameters one token uses; None: all."""
         stored, passed = self._weights.get(kind, (0, 0))
         self._weights[kind] = stored + parameters, passed + (parameters if active is None else active)
 
     def products(self, component: str, flops: int, parameters: int = 0) -> None:
-        """Adds forward FLOPs for each token, as a trainer's formula counts them. They are FLOPs of a weight matrix
-        with `parameters` weights, or of a recurrent state if `parameters` is 0."""
+        """Adds forward FLOPs for each token, as a trainer's formula counts them. `parameters` is the number of weights
+        of the matrix. 0 means a recurrent state without weights."""
         key = component, "linear" if parameters else "state"
         known, stored = self._products.get(key, (0, 0))
         self._products[key] = known + flops, stored + parameters
 
     def pairs(self, component: str, flops: int, mask: str = "causal") -> None:
-        """Adds forward FLOPs for each attended pair. mask: the name of a mask without parameters: "causal" or
-        "bidirectional"."""
+        """Adds forward FLOPs for each attended (query, key) pair. mask: the name of a mask without parameters: "causal"
+        or "bidirectional"."""
         self._pairs[component, mask] = self._pairs.get((component, mask), 0) + flops
 
     def cost(self) -> Cost:

@@ -26,16 +26,16 @@ _warned: set[tuple[str, str]] = set()
 
 
 def warn_once(trainer: str, about: str, text: str) -> None:
-    """Warns of something that a trainer's drop-in cannot count. Warns only once for each (trainer, about). about: a key
-    for what cannot be counted. text: the text of the warning."""
+    """Warns that floptally's replacement of a trainer's function cannot count something. Warns only once for each
+    (trainer, about). about: a key for what cannot be counted. text: the text of the warning."""
     if (trainer, about) not in _warned:
         _warned.add((trainer, about))
         warnings.warn(f"floptally.adopt, {trainer}: {text}", RuntimeWarning, stacklevel=4)
 
 
 class Prepared(Generic[Answer]):
-    """An object that a drop-in builds from its first arguments, such as the cost of a config. `Original.prepare`
-    returns it."""
+    """An object that is built from the first arguments of a replaced trainer's function, such as the cost of a config.
+    `Original.prepare` returns it."""
 
     def __init__(self, build: Callable[[], Answer], *, has_original: Callable[[], bool], own: bool) -> None:
         self._build = build
@@ -49,7 +49,7 @@ class Prepared(Generic[Answer]):
             raise self._problem
 
     def get(self) -> Answer:
-        """Returns the object that was built. If building it failed, raises that error."""
+        """Returns the object that was built. If building it failed, raises the error of building."""
         if not self._is_done:
             self._run()
         if self._problem is not None:
@@ -65,9 +65,9 @@ class Prepared(Generic[Answer]):
 
 
 class Original:
-    """A trainer's own function or class, found by its module and name. With the trainer's own convention the original
-    counts, or floptally if the original is not installed. With another convention floptally counts, or the original if
-    floptally cannot."""
+    """A trainer's own FLOPs function or class, which floptally replaces; found by its module and name. It still counts
+    if the user wants the trainer's own convention, or if floptally cannot count a model. Without the trainer installed,
+    floptally counts."""
 
     def __init__(self, trainer: str, module: str, name: str) -> None:
         self.trainer = trainer
@@ -77,9 +77,9 @@ class Original:
         self._logged: tuple[float, float] | None = None
 
     def find(self, *, load: bool) -> Any:
-        """Returns the original, or None if its module is missing, or not loaded and `load` is False. A module of one
-        word ("model") is never loaded, since other projects have such names too. If the drop-in replaced the original,
-        it is created again from the source of its module."""
+        """Returns the trainer's own function or class. None if its module is missing, or not loaded and `load` is
+        False. A module of one word ("model") is never loaded, since other projects have such names too. If floptally
+        has replaced the function, the original is created again from the source of its module."""
         module = sys.modules.get(self.module)
         if module is None and load and "." in self.module and not self._is_missing:
             try:
@@ -92,10 +92,10 @@ class Original:
         return _from_source(module, self.name) if _is_ours(found) else found
 
     def prepare(self, build: Callable[[], Answer], *, own: bool) -> Prepared[Answer]:
-        """Returns a `Prepared`: the object that a drop-in builds from its first arguments, such as the cost of a
-        config. If building fails and the original is installed, only `answer` raises the error.
+        """Returns a `Prepared`: an object that `build` makes once, such as the cost of a config. If building fails and
+        the trainer's own function is installed, only `answer` raises the error.
 
-        own: as in `answer`. With True, nothing is built before it is needed.
+        own: True if the trainer's own function counts. The object is then built only when it is needed.
         """
         return Prepared(build, has_original=lambda: self.find(load=True) is not None, own=own)
 
@@ -109,13 +109,13 @@ class Original:
         number: Callable[[Answer], float],
         find: Callable[..., Any] | None = None,
     ) -> Answer:
-        """Returns floptally's count, or with `own` the trainer's. If floptally cannot count, warns once why and returns
-        the trainer's count.
+        """Returns the FLOPs by floptally's count, or with `own` by the trainer's function. If floptally cannot count,
+        it warns once and returns the trainer's count.
 
-        ours: a function that counts by floptally.
-        theirs: a function that gets the trainer's own function and counts by it.
-        own: True if the trainer's own convention is asked for, without other arguments. `ours` counts nevertheless if
-            the trainer's function is missing, fails, or counts 0, as verl and VeOmni do for unknown model types.
+        ours: a function that returns floptally's count.
+        theirs: a function that takes the trainer's own function and returns its count.
+        own: True if the user chose the trainer's own convention and passed no other arguments. `ours` is still used if
+            the trainer's function is missing, fails, or returns 0, as in verl and VeOmni for unknown model types.
         compare: True runs both, and logs both numbers whenever one of them has changed. With `own`, warns once if they
             differ.
         """
@@ -168,7 +168,7 @@ class Original:
         return cast(Answer, value)
 
     def log(self, original: float, ours: float) -> None:
-        """Logs floptally's number and the trainer's own if one of them has changed."""
+        """Logs floptally's count and the trainer's own count, if one of them has changed since the last call."""
         if self._logged == (original, ours):
             return
         self._logged = original, ours
@@ -210,8 +210,8 @@ def _from_source(module: Any, *path: str) -> Any:
 
 
 def method_of(owner: Any, name: str) -> Any:
-    """Returns the method `name` of an object's class. If a drop-in replaced the method, the original is created again
-    from the source of its module. None if the class has no such method."""
+    """Returns the method `name` of an object's class as the trainer wrote it. If floptally has replaced the method, the
+    original is created again from the source of its module. None if the class has no such method."""
     for base in type(owner).__mro__:
         if name in vars(base):
             found = vars(base)[name]

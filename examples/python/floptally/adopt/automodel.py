@@ -31,8 +31,8 @@ def get_flops_formula_for_hf_config(
 
     Args:
         config: a configuration of transformers. Types without a formula in Automodel are counted too.
-        convention: Automodel's own by default. Its own function then counts. Without Automodel installed, or with
-            `plan`, floptally's convention for its formulas counts.
+        convention: Automodel's own by default, counted by its own function. Without Automodel installed, or with
+            `plan`, floptally's convention of the same formulas counts.
         plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.
         compare: also runs Automodel's own function and logs both numbers.
     """
@@ -43,7 +43,7 @@ def get_flops_formula_for_hf_config(
     )
 
     def formula(config: Any = config, gbs: int = 1, seq_len: int | None = None, *, lengths: Any = None) -> int:
-        """Returns the FLOPs of `gbs` sequences of `seq_len` tokens, or of sequences of `lengths`."""
+        """Returns the FLOPs of one step over `gbs` sequences of `seq_len` tokens, or over sequences of `lengths`."""
 
         def ours() -> int:
             if lengths is not None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replaces the FLOPs functions in ``perf_logger.py`` of BioNeMo's recipes. Its ``PerfLogger`` multiplies their
-results by the tokens and by the squared lengths of a batch."""
+"""Replaces the FLOPs functions in ``perf_logger.py`` of BioNeMo's recipes. Their ``PerfLogger`` multiplies the results
+by the tokens and by the squared lengths of a batch."""
 
 from __future__ import annotations
 
@@ -118,5 +118,5 @@ def _linear(config: dict[str, Any], convention: str | Convention, padded: bool) 
     token = total(1) - square
     for length in (3, 4096, 2**20 + 1):
         if odd or total(length) != token * length + square * length**2:
-            raise Error("model_config_dict", "limits the attended pairs, so Σn² does not determine them: count by floptally.flops(lengths=…)")
+            raise Error("model_config_dict", "limits the attended pairs, so the sum of squared lengths does not determine them: count by floptally.flops(lengths=…)")
     return token, square

@@ -30,8 +30,8 @@ def measure_flops(
 ) -> int:
     """Returns the FLOPs of a forward, and with `loss_fn` of the backward too.
 
-    Without a convention this is PyTorch's own counter over what runs, as in Lightning. With a convention, `forward_fn`
-    runs once, only to get the batch (on ``meta`` if you like).
+    Without a convention PyTorch's own counter measures the run, as in Lightning. With a convention floptally counts;
+    `forward_fn` then runs once, only to read the batch (also on ``meta``).
 
     Args:
         model: any ``torch.nn.Module``.
@@ -39,7 +39,8 @@ def measure_flops(
         loss_fn: a function from the model's output to the loss.
         convention: ``"exact"``, or the name of another convention.
         plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.
-        cost: the model's cost. By default that of its configuration, or ``floptally.from_torch`` of it.
+        cost: the model's cost. By default it is read from the model's configuration, else measured by
+            ``floptally.from_torch``.
         compare: also measures as Lightning does and logs both numbers.
     """
     if convention is None:

@@ -27,7 +27,7 @@ def num_floating_point_operations(
     lengths: Any = None,
     compare: bool = False,
 ) -> int:
-    """Returns the FLOPs of one global batch.
+    """Returns the FLOPs of one training step over a global batch.
 
     Args:
         args: Megatron's arguments.

@@ -84,13 +84,13 @@ def _language(
 ) -> int:
     own = convention == "megatron_bridge"
     if getattr(cfg, "peft", None) is not None and plan is None and not own:
-        raise Error("cfg.peft", "does not train everything: pass plan= to say what trains")
+        raise Error("cfg.peft", "trains only some weights, and the config does not say which: pass plan=")
     fields = Fields(cfg, "cfg.").inside("model")
     for field in ("_get_num_floating_point_operations", "_get_num_floating_point_operations_with_runtime_stats"):
         if fields.get(field) is not None:
             raise Error(
                 fields.name(field),
-                f"is set, so that the config does not describe all FLOPs: call {fields.name(field)} for the count",
+                f"is set and counts FLOPs that the config does not describe: call {fields.name(field)} for the count",
             )
     vocab_size = fields.integer("vocab_size")
     if own:

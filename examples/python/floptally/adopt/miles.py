@@ -24,7 +24,7 @@ _FORWARD = Plan(phase="forward")
 def calculate_fwd_flops(
     seqlens: Any, args: Any, *, convention: str | Convention | None = None, compare: bool = False
 ) -> float:
-    """Returns the FLOPs of one forward.
+    """Returns the FLOPs of one forward pass over these sequences.
 
     Args:
         seqlens: tokens of each sequence.
@@ -49,12 +49,13 @@ def calculate_fwd_flops(
 
 
 def fwd_tflops_per_gpu(seqlens: Any, args: Any, world_size: int, *, convention: str | Convention | None = None) -> float:
-    """Returns the TFLOP (10^12 FLOPs) that each GPU runs in one forward."""
+    """Returns the TFLOP (10^12 FLOPs, not a rate) that each GPU runs in one forward pass."""
     return calculate_fwd_flops(seqlens, args, convention=convention) / as_integer("world_size", world_size, least=1) / 1e12
 
 
 def flops_args_from_hf_config(config: ConfigLike) -> SimpleNamespace:
-    """Returns miles' own arguments, with the configuration attached for counts by a convention."""
+    """Returns the arguments that miles derives from a Hugging Face config. The config is attached, since floptally's
+    conventions need it."""
     original = _arguments.find(load=True)
     arguments: SimpleNamespace = SimpleNamespace() if original is None else original(config)
     arguments.hf_config = _arguments.prepare(lambda: cost(config), own=False)

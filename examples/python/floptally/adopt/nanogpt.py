@@ -48,7 +48,8 @@ def estimate_mfu(
     accelerator: str = A100,
     compare: bool = False,
 ) -> float:
-    """Returns the MFU as a fraction. Use it as a function, or in place of the method of that name.
+    """Returns the MFU of one iteration as a fraction. Use it as a function, or in place of the method of GPT with this
+    name.
 
     Args:
         self: a GPT, whose config is read.

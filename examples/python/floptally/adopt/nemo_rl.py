@@ -19,9 +19,10 @@ _original = Original("NeMo-RL", "nemo_rl.utils.flops_tracker", "FLOPTracker")
 
 
 class FLOPTracker:
-    """NeMo-RL's FLOPs tracker. `total_flops` are those of all sequences since `reset`.
+    """Replaces NeMo-RL's FLOPs tracker. `total_flops` is the FLOPs of all sequences since `reset`.
 
-    base_config, flops_formula: as for NeMo-RL's own. With these arguments alone the tracker counts as NeMo-RL does.
+    base_config, flops_formula: as for NeMo-RL's own tracker. With these arguments alone the tracker counts as NeMo-RL
+        does.
     convention: NeMo-RL's own by default.
     plan: which weights train and what is recomputed.
     compare: also runs NeMo-RL's own tracker and logs both numbers.
@@ -58,12 +59,12 @@ class FLOPTracker:
         return tracker
 
     def track(self, n_samples: int, padded_seq_len: int) -> None:
-        """Adds n_samples sequences of padded_seq_len tokens each."""
+        """Adds the FLOPs of n_samples sequences of padded_seq_len tokens each."""
         samples = as_integer("n_samples", n_samples)
         self._add([as_integer("padded_seq_len", padded_seq_len)], samples, lambda one: one.track(n_samples, padded_seq_len))
 
     def track_batch(self, sequence_lengths: list[int]) -> None:
-        """Adds sequences by their lengths."""
+        """Adds the FLOPs of sequences by their lengths in tokens."""
         self._add(as_lengths("sequence_lengths", sequence_lengths), 1, lambda one: one.track_batch(sequence_lengths))
 
     def reset(self) -> None:
@@ -91,7 +92,7 @@ class FLOPTracker:
 def _own(config: ConfigLike) -> Cost:
     kind = model_type_of(config)
     if kind not in ("qwen2", "qwen3", "qwen3_moe", "llama", "deepseek_v3"):
-        raise Error("model_type", f"has no formula in NeMo-RL: {kind!r}. Pass convention=\"exact\"")
+        raise Error("model_type", f"NeMo-RL has no formula for {kind!r}: pass convention=\"exact\"")
     sizes = Sizes(config, derived_head_dim=kind == "llama")
     fields, hidden, layers = sizes.fields, sizes.hidden, sizes.layers
     if kind == "deepseek_v3":
@@ -102,7 +103,10 @@ def _own(config: ConfigLike) -> Cost:
     if kind == "llama":
         keys, rest = divmod(2 * hidden * hidden * sizes.groups, sizes.heads)
         if rest:
-            raise Error("num_attention_heads", "must divide hidden_size x hidden_size x num_key_value_heads")
+            raise Error(
+                "num_attention_heads",
+                f"must divide hidden_size x hidden_size x num_key_value_heads = {hidden * hidden * sizes.groups}, got {sizes.heads}",
+            )
         weights = layers * (2 * hidden * hidden + keys) + feed + sizes.lm_head()
         return formula("nemo_rl", weights, 2 * layers * hidden)
     return formula("nemo_rl", layers * sizes.attention() + feed + sizes.lm_head(), 2 * layers * sizes.queries)

@@ -27,7 +27,7 @@ def num_flops_per_token(
     lengths: Any = None,
     compare: bool = False,
 ) -> int | float:
-    """Returns the FLOPs of a step for each token. Use it as a function, or in place of the model's method.
+    """Returns the FLOPs of one training step per token. Use it as a function, or in place of the model's method.
 
     Args:
         self: a Transformer of OLMo-core.
@@ -63,7 +63,7 @@ def _own(model: Any, tokens: int) -> int:
     for i, block in enumerate(model.blocks.values()):
         mixer = block.attention
         if not hasattr(mixer, "n_heads"):
-            raise Error(f"blocks[{i}].attention", f"needs an installed OLMo-core, or convention=, got {type(mixer).__name__}")
+            raise Error(f"blocks[{i}].attention", f"must have n_heads, got {type(mixer).__name__}: install OLMo-core, or pass convention=\"exact\"")
         seen = min(getattr(mixer, "window_size", None) or tokens, tokens)
         width = getattr(mixer, "head_dim", None) or model.d_model // mixer.n_heads
         total += 6 * _numel(mixer) + 12 * mixer.n_heads * width * seen
@@ -84,7 +84,8 @@ def _numel(module: Any) -> int:
 
 
 def read(model: Any) -> Cost:
-    """Returns the cost of an OLMo-core Transformer: attention with grouped keys and windows, gated MLPs, experts."""
+    """Returns the cost of an OLMo-core Transformer. Supports grouped-query attention, sliding windows, gated MLPs and
+    experts."""
     width = as_integer("d_model", model.d_model, least=1)
     described = Model("olmo_core", hidden_size=width, vocab_size=as_integer("vocab_size", model.vocab_size, least=1))
     norms = 0

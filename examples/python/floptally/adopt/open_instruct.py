@@ -20,8 +20,8 @@ _FORWARD = Plan(phase="forward")
 
 
 class ModelDims:
-    """open-instruct's FLOPs and MFU of generation and of training. Memory (`memory_bytes`, `calculate_mbu`) is
-    open-instruct's own, if it is installed.
+    """Replaces open-instruct's ModelDims: FLOPs and MFU of generation and of training. Methods about memory
+    (`memory_bytes`, `calculate_mbu`) are open-instruct's own and need it installed.
 
     config: what ``floptally.cost`` takes.
     convention: open-instruct's own by default.
@@ -53,7 +53,7 @@ class ModelDims:
 
     @classmethod
     def from_hf_config(cls, model_name_or_path: str, **settings: Any) -> ModelDims:
-        """Returns a ModelDims for the model of this name or in this folder."""
+        """Returns a ModelDims for the Hugging Face model of this name or in this folder."""
         from transformers import AutoConfig
 
         dims = cls(AutoConfig.from_pretrained(model_name_or_path, trust_remote_code=True), **settings)
@@ -70,7 +70,7 @@ class ModelDims:
         """Returns the FLOPs of prompts, each prefilled once, and of the responses decoded after them. With
         is_training the result is three times as large, for a forward and a backward.
 
-        By a convention other than open-instruct's, training counts whole sequences: each prompt with each of its
+        If `convention` is not open-instruct's own, training counts whole sequences: each prompt with each of its
         responses.
         """
         return self._answer(
@@ -79,14 +79,14 @@ class ModelDims:
         )
 
     def prefill_flops(self, prompt_lengths: list[int]) -> int:
-        """Returns the FLOPs of the prompts, forward only."""
+        """Returns the FLOPs of prefilling the prompts (forward only)."""
         return self._answer(
             lambda: self._forward.lengths(as_lengths("prompt_lengths", prompt_lengths)),
             lambda dims: int(dims.prefill_flops(prompt_lengths)),
         )
 
     def decode_flops(self, prompt_lengths: list[int], response_lengths: list[int], samples_per_prompt: int = 1) -> int:
-        """Returns the FLOPs of the responses, token by token with a cache."""
+        """Returns the FLOPs of decoding the responses, token by token with a KV cache."""
         return self._answer(
             lambda: self._decoded(prompt_lengths, response_lengths, samples_per_prompt),
             lambda dims: int(dims.decode_flops(prompt_lengths, response_lengths, samples_per_prompt)),
@@ -107,7 +107,7 @@ class ModelDims:
         samples_per_prompt: int = 1,
         num_gpus: int = 1,
     ) -> float:
-        """Returns the MFU in per cent."""
+        """Returns the MFU of generation in per cent."""
         flops = self.flops(prompt_lengths, response_lengths, samples_per_prompt)
         return self._percent(flops, "generation_time", generation_time, num_gpus)
 
@@ -119,7 +119,7 @@ class ModelDims:
         samples_per_prompt: int,
         num_training_gpus: int,
     ) -> dict[str, float]:
-        """Returns {"mfu": per cent} of a step that trains on these prompts and responses."""
+        """Returns {"mfu": per cent} of a training step on these prompts and responses."""
 
         def trained() -> int:
             pairs = self._pairs(prompt_lengths, response_lengths, samples_per_prompt)
@@ -135,7 +135,7 @@ class ModelDims:
     def approximate_learner_utilization(
         self, total_tokens: int, avg_sequence_length: float, training_time: float, num_training_gpus: int
     ) -> dict[str, float]:
-        """Returns {"mfu": per cent} of a step, as if all sequences had the average length."""
+        """Returns {"mfu": per cent} of a training step, assuming that all sequences have the average length."""
         if not avg_sequence_length > 0:
             raise Error("avg_sequence_length", f"must be above 0, got {avg_sequence_length!r}")
         sequence = [int(avg_sequence_length)]
@@ -157,7 +157,8 @@ class ModelDims:
         return accelerator(name).peak_tflops("bf16") * 1e12
 
     def __getattr__(self, name: str) -> Any:
-        """Returns the attribute of open-instruct's own class, for all that floptally does not count, such as memory."""
+        """Returns an attribute of open-instruct's own class, if floptally's class lacks it (memory sizes, for
+        example)."""
         if name.startswith("_"):
             raise AttributeError(name)
         found = _original.find(load=True)
@@ -199,7 +200,7 @@ class ModelDims:
         first, second = as_lengths("prompt_lengths", prompts), as_lengths("response_lengths", responses)
         times = as_integer("samples_per_prompt", samples, least=1)
         if len(second) != times * len(first):
-            raise Error("response_lengths", f"must have {times} lengths for each of the {len(first)} prompts, got {len(second)}")
+            raise Error("response_lengths", f"must have {times * len(first)} lengths, {times} for each of the {len(first)} prompts, got {len(second)}")
         return [(first[i // times], response) for i, response in enumerate(second)]
 
     def _percent(self, flops: int, field: str, seconds: float, gpus: int) -> float:
@@ -225,7 +226,7 @@ def _own(config: ConfigLike) -> Cost:
     inner, words = fields.integer("intermediate_size", 4 * hidden), fields.integer("vocab_size")
     types = list(fields.get("layer_types") or [])
     if "linear_attention" in types:
-        raise Error("layer_types", "linear attention " + only_original_counts("open-instruct"))
+        raise Error("layer_types", 'linear attention has no formula here: install open-instruct, or pass convention="exact"')
     window = fields.get("sliding_window")
     windowed = 0 if window is None else types.count("sliding_attention") if types else layers
     if windowed:

@@ -20,7 +20,7 @@ _original = Original("prime-rl", "prime_rl.trainer.perf", "PerfCounter")
 
 
 class PerfCounter:
-    """prime-rl's counter of tokens per second and MFU in per cent.
+    """Replaces prime-rl's counter of tokens per second and MFU in per cent.
 
     model: a model of transformers, or any object with such a `config`.
     seq_len: tokens of each row of a batch.
@@ -28,7 +28,7 @@ class PerfCounter:
     convention: prime-rl's own by default.
     plan: which weights train and what is recomputed.
     accelerator: the GPU whose dense bf16 peak is the denominator of the MFU. The current device by default.
-    world_size: number of GPUs. That of torch.distributed by default.
+    world_size: number of GPUs; by default the world size of torch.distributed.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class PerfCounter:
         self.num_flop_per_token = self._per_token([as_integer("seq_len", seq_len, least=1)])
 
     def count_tokens(self, tokens: int) -> None:
-        """Ends a step of this many tokens."""
+        """Ends a step that processed this many tokens."""
         self.tokens = [*self.tokens, as_integer("tokens", tokens)][-self.window_size :]
         self.times = [*self.times, time.perf_counter()][-self.window_size :]
 
@@ -77,7 +77,8 @@ class PerfCounter:
     def get_step_mfu(self, tokens: int, fwd_bwd_time: float, *, lengths: Any = None) -> float:
         """Returns the MFU of one step's forward and backward in per cent.
 
-        lengths: tokens of each document of the step on all GPUs. A convention counts them instead of `tokens`.
+        lengths: tokens of each document of the step on all GPUs. If you chose a convention, it counts these instead of
+            `tokens`.
         """
         if lengths is None:
             return self._mfu(self.get_step_tokens_per_second(tokens, fwd_bwd_time))
@@ -86,7 +87,7 @@ class PerfCounter:
 
     @staticmethod
     def get_active_mm_params(config: ConfigLike) -> int:
-        """Returns the number of weights in a token's matrix products, by prime-rl's formula."""
+        """Returns the number of weights that a token is multiplied with in matrix products, by prime-rl's formula."""
         return _weights(Sizes(config))
 
     def _mfu(self, rate: float, per_token: float | None = None) -> float:
@@ -113,7 +114,7 @@ _counter: PerfCounter | None = None
 
 
 def get_perf_counter(model: Any, seq_len: int, window_size: int = 10, **settings: Any) -> PerfCounter:
-    """Returns the counter of this process. The first call creates it."""
+    """Returns the PerfCounter of this process. The first call creates it."""
     global _counter
     if _counter is None:
         _counter = PerfCounter(model, seq_len, window_size, **settings)

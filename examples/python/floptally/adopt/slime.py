@@ -21,7 +21,7 @@ _FORWARD = Plan(phase="forward")
 def calculate_fwd_flops(
     seqlens: Any, args: Any, *, convention: str | Convention | None = None, compare: bool = False
 ) -> float:
-    """Returns the FLOPs of one forward.
+    """Returns the FLOPs of one forward pass over these sequences.
 
     Args:
         seqlens: tokens of each sequence: `total_lengths` of a rollout.
@@ -39,8 +39,8 @@ def calculate_fwd_flops(
 
 
 def forward_flops(seqlens: Any, args: Any, convention: str | Convention | None, *, latent: bool) -> float:
-    """Returns the FLOPs of a forward for the model that Megatron's arguments describe. Without a convention, slime's
-    formula counts."""
+    """Returns the FLOPs of one forward pass of the model that Megatron's arguments describe. Without a convention,
+    slime's own formula counts."""
     lengths = as_lengths("seqlens", seqlens)
     if convention is None:
         return counted(_own(args, latent), "exact", _FORWARD).lengths(lengths)

@@ -29,7 +29,8 @@ def get_nparams_and_flops(
     plan: Plan | None = None,
     compare: bool = False,
 ) -> tuple[int, int | float]:
-    """Returns (parameters, FLOPs of a token). Use it as a function, or in place of the method of a model's Config.
+    """Returns (number of parameters, training FLOPs per token). Use it as a function, or in place of the method of a
+    model's Config.
 
     Args:
         self: the model's config.
@@ -61,7 +62,7 @@ def _counted(
     parameters = sum(parameter.numel() for parameter in model.parameters())
     if parameters != count.cost.parameters:
         raise Error(
-            "model", f"must have the {count.cost.parameters} parameters that its config describes, got {parameters}"
+            "model", f"must have the {count.cost.parameters} parameters that its config describes, got {parameters}: pass the model's own config"
         )
     return parameters, _per_token(count, [as_integer("seq_len", seq_len, least=1)])
 
@@ -69,8 +70,8 @@ def _counted(
 def flops_per_token(
     model_config: Any, lengths: Any, *, convention: str | Convention = "torchtitan", plan: Plan | None = None
 ) -> int | float:
-    """Returns the mean FLOPs per token over sequences of these lengths. torchtitan's metrics multiply the result by
-    tokens per second:
+    """Returns the mean training FLOPs per token over sequences of these lengths. torchtitan's metrics multiply the
+    result by tokens per second:
 
         metrics_processor.num_flops_per_token = flops_per_token(model_config, lengths, convention="exact")
     """
@@ -80,13 +81,13 @@ def flops_per_token(
 def _per_token(count: Count, lengths: list[int]) -> int | float:
     tokens = sum(lengths)
     if tokens == 0:
-        raise Error("lengths", "must have at least one token")
+        raise Error("lengths", "must add up to at least one token, got 0")
     mean = Fraction(count.lengths(lengths), tokens)
     return mean.numerator if mean.denominator == 1 else float(mean)
 
 
 def read(config: Any) -> Cost:
-    """Returns the cost of the decoder that a torchtitan config describes: attention, MLPs and experts."""
+    """Returns the cost of the decoder that a torchtitan config describes. Supports attention, MLPs and experts."""
     top = Fields(config, "config.")
     model = Model(
         "torchtitan", hidden_size=top.integer("dim"), vocab_size=top.integer("vocab_size"),

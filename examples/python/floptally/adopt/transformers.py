@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replaces ``Trainer.floating_point_ops`` of transformers, and the method of that name that its models had until
-version 4."""
+"""Replaces ``Trainer.floating_point_ops`` of transformers. Also replaces the method of this name that transformers'
+models had until version 4."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def floating_point_ops(
     Args:
         self: a Trainer, or a model of transformers.
         inputs: a batch, as the model's forward takes it. The Trainer's own convention counts all values of the main
-            input: slots of rows, pixels of images, values of a spectrogram. It ignores what is frozen.
-            Any other counts what ``floptally.callbacks.batch_arguments`` reads: real tokens, and packed documents
-            separately.
+            input: token ids with padding, pixels of images, values of a spectrogram. It ignores that weights are
+            frozen. Any other convention counts real tokens, and packed documents separately (see
+            ``floptally.callbacks.batch_arguments``).
         convention: the Trainer's own by default.
         plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.
         compare: also runs the Trainer's own method and logs both numbers.

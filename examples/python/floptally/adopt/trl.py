@@ -27,7 +27,7 @@ def compute_flops_per_token(
     lengths: Any = None,
     compare: bool = False,
 ) -> int | float:
-    """Returns the FLOPs of a step for each token.
+    """Returns the FLOPs of one training step per token.
 
     Args:
         config: a configuration of transformers.
@@ -54,8 +54,8 @@ def compute_flops_per_token(
 
 
 def adjusted_mfu(mfu: float, config: ConfigLike, seq_len: int, *, convention: str | Convention | None = None) -> float:
-    """Returns the MFU without the masked half of the n² pairs, from an MFU by `compute_flops_per_token`. With a
-    convention the MFU is returned unchanged: an exact count has only the causal pairs already."""
+    """Corrects an MFU by `compute_flops_per_token` for causal attention: leaves out the masked half of the n² pairs.
+    With a convention the MFU is returned unchanged, since an exact count has no masked pairs."""
     if convention is not None:
         return mfu
 
@@ -78,7 +78,7 @@ def _own(config: ConfigLike) -> Cost:
     else:
         experts = fields.get("num_local_experts") or fields.get("num_experts")
         if experts is None:
-            raise Error("num_local_experts", "is missing, and so is num_experts: the config needs one of them")
+            raise Error("num_local_experts", "is missing in the config, and so is num_experts: add one of them")
         routed = as_integer("num_experts_per_tok", chosen) * sizes.gated(fields.integer("moe_intermediate_size"))
         routed += sizes.hidden * as_integer("num_local_experts", experts)
         every, dense = fields.integer("decoder_sparse_step"), sizes.gated(fields.integer("intermediate_size"))

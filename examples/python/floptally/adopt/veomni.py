@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .. import Convention, Cost, Error, Plan, WeightSetting, accelerator
@@ -12,7 +13,6 @@ from ._fields import Fields, as_integer, as_lengths, as_seconds, only_original_c
 from ._formula import Sizes, formula, model_type_of
 from ._images import Images
 from ._original import Original
-from ._verl_model import tower_flops
 
 __all__ = ["VeomniFlopsCounter"]
 
@@ -24,7 +24,7 @@ _ITS_OWN = ("qwen3_next", "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe
 
 
 class VeomniFlopsCounter:
-    """VeOmni's FLOPs counter, for every model that floptally reads.
+    """Replaces VeOmni's FLOPs counter, for every model that floptally reads.
 
     config: a configuration of transformers, or what ``floptally.cost`` takes.
     convention: VeOmni's own by default.
@@ -60,11 +60,11 @@ class VeomniFlopsCounter:
         *,
         grid_thw: Any = None,
     ) -> tuple[float, float]:
-        """Returns (achieved rate, peak of the GPU) in TFLOPS.
+        """Returns (achieved rate, peak of the GPU) of a step in TFLOPS (10^12 FLOP/s).
 
         Args:
             batch_seqlens: valid tokens of each sequence.
-            delta_time: duration in seconds.
+            delta_time: duration of the step in seconds.
             lora_config: VeOmni's LoRA settings, `r` and `target_modules`. For a convention they are turned into a plan.
             images_seqlens: patches of each image or frame, before merging.
             freeze_vit: True if the vision tower does not train.
@@ -114,7 +114,7 @@ class VeomniFlopsCounter:
             if kind in ("qwen2_vl", "qwen2_5_vl"):
                 raise Error("images_seqlens", f"of {kind} " + only_original_counts("VeOmni"))
             return 0
-        step = tower_flops(self.config, patches)
+        step = _tower_flops(self.config, patches)
         if step is None:
             raise Error("vision_config", "lacks sizes that VeOmni's formula needs: pass the config of the whole vision tower")
         return step // 3 if frozen else step
@@ -128,7 +128,8 @@ class VeomniFlopsCounter:
 
 
 def plan_of(lora: Any, freeze_vit: bool) -> Plan | None:
-    """Returns the plan of a LoRA configuration and a frozen tower. None if everything trains."""
+    """Returns the plan (which weights train) for a LoRA configuration and a frozen vision tower. None if all weights
+    train."""
     if lora is None:
         return Plan(weights=[WeightSetting("vision.*", "frozen")]) if freeze_vit else None
     fields = Fields(lora, "lora_config.")
@@ -179,3 +180,23 @@ def _latent(sizes: Sizes) -> Cost:
     weights = sizes.layers * attention + (sizes.layers - dense) * sparse + sizes.lm_head()
     weights += dense * sizes.gated(fields.integer("intermediate_size"))
     return formula("veomni", weights, 4 * queries * sizes.layers)
+
+
+def _tower_flops(config: Any, images: Sequence[int]) -> int | None:
+    """Returns the FLOPs of a step of the vision tower by VeOmni's formula. None if the configuration lacks what the
+    formula needs."""
+    fields = config if isinstance(config, dict) else config.to_dict() if hasattr(config, "to_dict") else {}
+    vision = fields.get("vision_config") or {}
+    names = (
+        "hidden_size", "intermediate_size", "out_hidden_size", "depth", "num_heads", "spatial_merge_size",
+        "in_channels", "temporal_patch_size", "patch_size",
+    )  # fmt: skip
+    if any(not isinstance(vision.get(name), int) for name in names):
+        return None
+    width, inner, out, depth, heads, side, channels, frames, patch = (vision[name] for name in names)
+    cell = width * side**2
+    mergers = 1 + len(vision.get("deepstack_visual_indexes") or ())
+    weights = width * channels * frames * patch**2 + depth * (2 * width * inner + 4 * width**2)
+    weights += mergers * (out + cell) * cell
+    squares = sum(patches * patches for patches in images)
+    return int(6 * weights * sum(images) + 12 * (width // heads) * heads * depth * squares)

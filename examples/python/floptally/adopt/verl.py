@@ -11,7 +11,6 @@ from ._count import Count, cost
 from ._fields import as_lengths, as_seconds
 from ._images import Images
 from ._original import Original, warn_once
-from ._verl_model import as_verl_counts, tower_flops
 
 __all__ = ["FlopsCounter"]
 
@@ -21,10 +20,11 @@ _original = Original("verl", "verl.utils.flops_counter", "FlopsCounter")
 
 
 class FlopsCounter:
-    """verl's FLOPs counter, for every model that floptally reads.
+    """Replaces verl's FLOPs counter, for every model that floptally reads.
 
     config: a configuration of transformers, or what ``floptally.cost`` takes.
-    convention: verl's own by default.
+    convention: verl's own by default. Its own counter then counts. Without verl installed, or with `plan`, floptally's
+        convention for its formulas counts.
     plan: which weights train. By default all.
     accelerator: the GPU whose dense bf16 peak `estimate_flops` returns. By default verl's own table gives the peak of
         the current device.
@@ -46,7 +46,7 @@ class FlopsCounter:
         self._own = convention in _OWN and plan is None
 
         def build() -> tuple[Count, Images]:
-            count = Count(as_verl_counts(config) if self._own else cost(config), convention, plan)
+            count = Count(cost(config), convention, plan)
             return count, Images(config, count)
 
         self._read = _original.prepare(build, own=self._own)
@@ -61,17 +61,18 @@ class FlopsCounter:
         forward_only: bool | None = None,
         **ignored: Any,
     ) -> tuple[float, float]:
-        """Returns (achieved rate, peak of the GPU) in TFLOPS.
+        """Returns (achieved rate, peak of the GPU) of a step or pass in TFLOPS (10^12 FLOP/s).
 
         Args:
             batch_seqlens: valid tokens of each sequence.
-            delta_time: duration in seconds.
-            images_seqlens: patches of each image or frame, before merging. They are enough if every patch attends to
-                its whole image. Images that cannot be counted are left out after one warning.
+            delta_time: duration of the step or pass in seconds.
+            images_seqlens: patches of each image or frame, before merging. These numbers are enough if every patch
+                attends to its whole image. Otherwise pass `grid_thw`; images that cannot be counted are left out after
+                one warning.
             grid_thw: [images, 3] frames, rows and columns of patches. Needed if the vision tower has windows.
-            forward_only: True if the time is of a forward only. verl then divides the MFU by 3, so the result is three
-                forwards. If you do not pass it, every pass counts as a training step. With a plan, this result is wrong
-                for forwards, since a forward is then not a third of a step.
+            forward_only: True if `delta_time` is that of a forward pass alone. The result is then three times the
+                forward, since verl divides its MFU by 3. None counts every pass as a training step. This is wrong for
+                forwards if you pass a plan, since a forward is then not a third of a step.
             ignored: other arguments that verl passes to formulas which do not use them.
         """
         more = {} if images_seqlens is None else {"images_seqlens": images_seqlens}
@@ -92,17 +93,11 @@ class FlopsCounter:
         count, images_of = self._read.get()
         seconds = as_seconds("delta_time", delta_time)
         batch: dict[str, Any] = {"lengths": as_lengths("batch_seqlens", batch_seqlens)}
-        apart = 0
         if grid_thw is not None:
             batch["grid_thw"] = grid_thw
-        elif images is not None and len(images):
+        elif images is not None and len(images) and (images_of.has_tower() or not self._own):
             try:
-                patches = as_lengths("images_seqlens", images)
-                known = tower_flops(self.config, patches) if self._own else None
-                if known is None:
-                    batch["grid_thw"] = images_of.grids(patches)
-                else:
-                    apart = known
+                batch["grid_thw"] = images_of.grids(as_lengths("images_seqlens", images))
             except Error as error:
                 warn_once("verl", "images_seqlens", f"{error}. Images are not counted")
         work = count.cost.flops(convention=cast(Any, count.convention), plan=count.plan, **batch)
@@ -116,7 +111,7 @@ class FlopsCounter:
                     "verl divides the MFU of forward-only passes by 3, and a step of this plan is not three forwards: "
                     "pass forward_only= to estimate_flops, as docs/python.md shows",
                 )  # fmt: skip
-        return (flops + apart) / seconds / 1e12
+        return flops / seconds / 1e12
 
     def _promised(self) -> float:
         if self._accelerator is not None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step meters for trainers, in one line each. A framework is imported only if you use its class.
+"""Callbacks that count FLOPs and MFU in trainers, each added in one line. A framework is imported only if you use its
+class.
 
     floptally.callbacks.TrainerMeter(meter).attach(trainer)                     # Hugging Face Trainer
     lightning.Trainer(callbacks=[floptally.callbacks.LightningMeter(meter)])    # Lightning
@@ -9,8 +10,7 @@ Lengths are read from each training batch (see `batch_arguments`). Evaluation is
 gradient accumulation belong to one step. Checkpoints carry the totals of the run.
 
 The logs get the meter's `scalars()` over the steps since the last log line. `postfix` is a short form for a progress
-bar. `report()` also says what you need to know to read the numbers: which layers the model recomputes, and which passes
-of a step the time covers.
+bar. `report()` also says which layers the model recomputes, and which passes of a step the time covers.
 """
 
 from __future__ import annotations

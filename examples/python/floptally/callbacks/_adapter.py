@@ -29,8 +29,8 @@ _OF_TIME = ("step_seconds", "steps")
 
 
 def postfix(meter: Meter) -> str:
-    """Returns the rates of the run so far in a few characters: "MFU 41.2% | 410 TFLOP/s" of one GPU, then "| megatron
-    42.9% | 427 TFLOP/s" for the meter's second convention. Empty before the first step."""
+    """Returns the rates of the run so far as a short text: "MFU 41.2% | 410 TFLOP/s" of one GPU. If the meter has a
+    second convention, "| megatron 42.9% | 427 TFLOP/s" follows. Empty before the first step."""
     done = meter.run
     if done.steps == 0:
         return ""
@@ -90,10 +90,10 @@ class MeterAdapter:
     The meter's plan is what the model says (PEFT adapters, frozen weights, activation checkpointing) together with the
     meter's `plan=`. If the two contradict each other, `watch` raises an Error.
 
-    The first batch is counted at once. If it cannot be counted, that is an error. Later there are no errors: the meter
-    leaves out the step of such a batch, `batches_left_out` counts its microbatches, one RuntimeWarning says why, and
-    the scalars of that interval have no rates. Ranks with a Reduction leave the step out together, also the first one.
-    A rank other than 0 that has no error of its own does not warn.
+    The first batch is counted at once, and raises an Error if it cannot be counted. Later batches raise no errors: the
+    meter leaves out the step of such a batch, and one RuntimeWarning says why. `batches_left_out` counts the
+    microbatches of these steps. The scalars of that interval have no rates. Ranks with a Reduction leave the step out
+    together, also the first one. A rank other than 0 warns only of an error of its own.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class MeterAdapter:
         self._trust_plan = trust_plan
         if reduce is not None:
             if meter.reduces:
-                raise Error("reduce", "must be left out: the meter has a reduction of its own")
+                raise Error("reduce", "must be left out: the meter already has a reduction")
             compared = getattr(reduce, "convention", meter.convention)
             if compared != meter.convention:
                 raise Error(
@@ -148,8 +148,8 @@ class MeterAdapter:
         self._says_precision = False  # a note says that the run has another precision than the peak
 
     def watch(self, model: Any) -> None:
-        """Reads a PyTorch model before its first step: the size of its images, which weights train, and what it
-        recomputes. The meter then counts by its own plan and by what the model says. Error if the two contradict each
+        """Reads a PyTorch model before its first step: the size of its images, which weights train, and which layers
+        recompute. The meter then counts by these facts and by its own plan. Raises an Error if the two contradict each
         other."""
         self._sides = Sides.of(self.meter.cost, model)
         self._model = model if self._verify else None
@@ -186,12 +186,12 @@ class MeterAdapter:
         return Meter(meter.cost, gpus=1, peak_tflops=1.0, convention=meter.convention, plan=meter.plan)
 
     def know_gpus(self, world: int, shared: int, words: str) -> None:
-        """Tells the meter how many GPUs work on the batches that it counts. Error if the meter has another number,
-        since its MFU would be wrong by a factor.
+        """Tells the meter how many GPUs work on the batches that it counts. Raises an Error if the user passed another
+        number to the meter, since the MFU would be wrong by a factor.
 
         world: processes of the job, one for each GPU.
-        shared: how many of them work on one batch, by tensor, context or pipeline parallelism.
-        words: what splits the work over the processes, for the text of the note and of the error.
+        shared: number of processes that work on one batch together, by tensor, context or pipeline parallelism.
+        words: text for the note and the error that says how the work is split over the processes.
         """
         sums = self._reduce is not None or self.meter.reduces
         expected = world if sums else shared
@@ -208,17 +208,17 @@ class MeterAdapter:
             self.note(f"{words}: MFU is of {expected} GPU{'s' * (expected != 1)} of {world}" + ", summed over all ranks" * sums)
 
     def know_steps(self, left: int) -> None:
-        """Tells the meter how many steps are left of the run. Has no effect if the user has set a budget."""
+        """Tells the meter how many steps of the run are left. Has no effect if the user has set a budget."""
         expected = {"steps": self.meter.run.steps + left}
         if self.meter.budget in ({}, self._expected_steps) and left + self.meter.run.steps > 0:
             self._expected_steps = expected
             self.meter.set_budget(**expected)
 
     def compare_precision(self, run: str | None) -> None:
-        """Sets the precision of the meter's peak to that of the run, unless you passed a precision or a peak to the
-        meter. Warns if the two still differ. The report shows the warning too.
+        """Sets the precision of the meter's peak FLOP/s to the run's precision, unless you passed a precision or a peak
+        to the meter. Warns if the precisions still differ. The report shows the warning too.
 
-        run: the run's precision; None if it is unknown.
+        run: the precision that the run computes in, such as "bf16"; None if unknown.
         """
         if run is not None and run != self.meter.precision and self._takes_precision and self.meter.accelerator:
             with suppress(Error):  # no peak of that precision is published
@@ -236,7 +236,7 @@ class MeterAdapter:
             self.notes.append(text)
 
     def begin(self) -> None:
-        """Opens a step, unless one is open."""
+        """Begins a step, unless a step has begun already."""
         if not self.meter.in_step:
             self._settle(wait=False)
             self._resume()
@@ -245,8 +245,8 @@ class MeterAdapter:
             self.meter.begin_step()
 
     def add(self, batch: Any) -> None:
-        """Adds one microbatch, or each of a list of microbatches. Tensors on a GPU are copied without waiting and
-        counted one step later."""
+        """Counts one microbatch of the open step, or each of a list of microbatches. Tensors on a GPU are copied
+        without waiting and counted one step later."""
         self._resume()
         if self._arguments is None:
             self._sides = self._sides or Sides.of(self.meter.cost)
@@ -299,8 +299,8 @@ class MeterAdapter:
         )
 
     def end(self, seconds: float | Duration | None = None) -> None:
-        """Closes the step. seconds: its duration, or an object that knows it later; by default the time since the
-        previous step ended. With tensors on a GPU, the totals arrive one step later, or after `finish()`. With
+        """Ends the step. seconds: the duration of the step, or a Duration that arrives later; by default the time since
+        the previous step ended. With tensors on a GPU, the totals arrive one step later, or after `finish()`. With
         `reduce`, this call waits for the tensors."""
         now = self._clock()
         self._resume(now)
@@ -411,21 +411,20 @@ class MeterAdapter:
             )
 
     def pause(self) -> None:
-        """Stops the clock until the next `begin`, `add` or `end`. In an open step only the pause is left out. Between
-        two steps all time since the last step is left out."""
+        """Stops the step clock until the next `begin`, `add` or `end`. Inside a step, only the pause is left out of the
+        step's time. Between two steps, all time since the last step is left out."""
         if self.meter.in_step:
             self._paused = self._clock() if self._paused is None else self._paused
         else:
             self._mark = self._paused = None
 
     def restart(self) -> None:
-        """Restarts the clock between two steps: the next step lasts from now on. Has no effect in an open step."""
+        """Restarts the step clock between two steps: the next step's time begins now. Has no effect inside a step."""
         if not self.meter.in_step:
             self._mark, self._paused = self._clock(), None
 
     def exclude(self, since: float) -> None:
-        """Leaves out the time from `since`, a reading of the clock, until now. The open step becomes shorter by this
-        time."""
+        """Leaves the time from `since` (a reading of the clock) until now out of the open step's time."""
         if self._mark is not None:
             self._mark += self._clock() - max(since, self._mark)
 
@@ -437,7 +436,7 @@ class MeterAdapter:
             self._paused = None
 
     def discard(self) -> None:
-        """Forgets an open step."""
+        """Discards the open step, if there is one: its FLOPs and its time do not count."""
         self._waiting = []
         self._problem = None
         self._paused = None
@@ -451,8 +450,8 @@ class MeterAdapter:
         self._safely(self.meter.finish)
 
     def scalars(self) -> dict[str, float]:
-        """Returns the scalars of the steps since the last call, and starts a new interval. Empty without a step. If a
-        batch was left out, returns only step times and the number of such batches."""
+        """Returns MFU and other rates of the steps since the last call, as a dict for a logger. Starts a new interval.
+        Empty without a step. If a batch was left out, returns only step times and the number of such batches."""
         return self._safely(self._scalars) or {}
 
     def _scalars(self) -> dict[str, float]:
@@ -479,8 +478,8 @@ class MeterAdapter:
             return None
 
     def report(self) -> str:
-        """Returns the rates of the run so far as text, with what you need to know to read the numbers. The first line has
-        the FLOPs of a step, the convention, the peak with its source and precision, the GPUs, and what is trained."""
+        """Returns the rates of the run so far as text, with notes that explain the numbers. The first line has the
+        FLOPs of a step, the convention, the peak with its source and precision, the GPUs, and which weights train."""
         done = self.meter.run
         lines = [headline(self.meter)]
         if done.steps > 0:
@@ -489,7 +488,8 @@ class MeterAdapter:
             lines.append(f"{postfix(self.meter)}, {hfu}{done.steps} steps in {done.seconds:.1f} s")
             lines += _what_is_left(found)
         if self.batches_left_out > 0:
-            lines.append(f"{self.batches_left_out} batches are left out, with the steps that they are of")
+            one = self.batches_left_out == 1
+            lines.append(f"{self.batches_left_out} {'batch is left out, with its step' if one else 'batches are left out, with their steps'}")
         return "\n".join([*lines, *self.notes])
 
 
@@ -560,15 +560,16 @@ def _loop(meter: Meter) -> MeterAdapter:
 
 @contextmanager
 def step(meter: Meter, *batches: Any, seconds: float | None = None, model: Any = None) -> Iterator[Meter]:
-    """Counts a step of your own loop: `with meter.step():` with the batches of all its microbatches, each an argument or
-    an item of a list. A batch that cannot be counted is an error in the meter's first step, and left out later
-    (`batches_left_out`).
+    """Counts a step of your own loop: `with meter.step():` with the batches of all its microbatches, each an argument
+    or an item of a list. A batch that cannot be counted raises an error in the meter's first step. In later steps, such
+    a batch is left out (`batches_left_out`).
 
     A step lasts from the end of the previous one, so waiting for data between two steps counts. Call `pause(meter)`
     after an evaluation or a checkpoint.
 
     seconds: the step's duration, if you measure it yourself.
-    model: a PyTorch model that is read before the first step (`MeterAdapter.watch`).
+    model: the PyTorch model. It is read before the first step for frozen weights and recomputation
+        (`MeterAdapter.watch`).
     """
     loop = _loop(meter)
     if model is not None and not loop._started:
@@ -593,10 +594,12 @@ def _as_seconds(seconds: Any) -> float:
 
 
 def pause(meter: Meter) -> None:
-    """Leaves out the time since the last `step(meter, …)`. Call it after an evaluation or a checkpoint."""
+    """Leaves the time since the last `step(meter, …)` out of the next step's time. Call it after an evaluation or a
+    checkpoint."""
     _loop(meter).pause()
 
 
 def batches_left_out(meter: Meter) -> int:
-    """Returns how many microbatches could not be counted. `step` left out their steps."""
+    """Returns how many microbatches could not be counted. The steps of these microbatches are left out of the
+    totals."""
     return _loop(meter).batches_left_out

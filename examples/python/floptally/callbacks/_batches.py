@@ -13,8 +13,8 @@ from ._documents import (
     mask_ids, of_boundaries, of_ids, of_lengths, of_mask_and_positions, row_shape, shape_of, stand_in, whole_numbers,
 )  # fmt: skip
 from ._names import (
-    BATCH_KEYS, BESIDE_BOUNDARIES, BESIDE_LENGTHS, BOUNDARIES, DECODER_ROWS, GRIDS, IDS, LENGTHS, POSITIONS, RECORDS,
-    ROW_LENGTHS, ROWS, SOUND, UNCLEAR_MASKS, Unread, expanded, like_packing,
+    BATCH_KEYS, BESIDE_BOUNDARIES, BESIDE_LENGTHS, BOUNDARIES, DECODER_ROWS, FROM_BATCH, GRIDS, IDS, LENGTHS, POSITIONS,
+    RECORDS, ROW_LENGTHS, ROWS, SOUND, UNCLEAR_MASKS, Unread, expanded, like_packing,
 )  # fmt: skip
 
 
@@ -31,7 +31,7 @@ class Sides:
 
     @staticmethod
     def of(cost: Cost | None, model: Any = None) -> Sides:
-        """Returns which inputs the model of a cost has: text, images, audio. The size of its images is read from the
+        """Returns which inputs a model has (text, images, audio), by its cost. The size of the images is read from the
         model's configuration."""
         if cost is None:
             return Sides()
@@ -73,14 +73,14 @@ def batch_arguments(batch: Any, *, cost: Cost | None = None) -> Arguments:
     If documents are packed in a row, the first of these arguments in the batch says where each begins:
 
     * cu_seq_lens_q, cu_seqlens, …: the boundaries of the documents. They may also be entries of packed_seq_params or
-      packing_params, or the offsets of jagged ids. Arguments that name slots or real sequences are read with them:
+      packing_params, or the offsets of jagged ids. Arguments about padding and real sequences are read with them:
       …_padded, num_real_seqs, cu_seq_lens_q_real, cu_seqlens_unpadded, …_argmin, tail_padding_length,
       right_padding_length.
-    * seq_lens, doc_lens, …: the lengths of each row's documents. seq_lens_padded has the lengths of their slots.
-    * seq_idx, segment_ids, …: the document of each slot. Padding is 0 for JAX's names (inputs_segmentation,
+    * seq_lens, doc_lens, …: the lengths of each row's documents. seq_lens_padded has their lengths with padding.
+    * seq_idx, segment_ids, …: the document id of each token. Padding is 0 for JAX's names (inputs_segmentation,
       input_segment_ids, decoder_segment_ids) and -1 for seq_idx and sequence_id. segment_ids and document_ids count
       documents from 0 if a row begins with 0 or has only 0.
-    * attention_mask [batch, row] with ids above 1: the document of each slot. 0 is padding.
+    * attention_mask [batch, row] with ids above 1: the document id of each token. 0 is padding.
     * position_ids, positions, … [batch, row]: a document begins where the positions begin again. With rank 3, [3 or 4,
       batch, row], they are the positions of text, time, row and column (mrope), which begin again together.
 
@@ -95,9 +95,9 @@ def batch_arguments(batch: Any, *, cost: Cost | None = None) -> Arguments:
     decoder's input is as long as the encoder's. image_grid_thw and video_grid_thw, [images, 3], are added, and so are
     pixel_values of the size that the model's configuration states.
 
-    Padding of a row belongs to the slot of the document before it. A last document of two slots or more that has a
-    single id and no label is padding too. Raises an Error if nothing in the batch can be read, or if an unknown name
-    looks like packing.
+    Padding in a row belongs to the document before it. A last document of two tokens or more with a single token id and
+    no label is padding too. Raises an Error if nothing in the batch can be read, or if an unknown name looks like
+    packing.
 
     A tensor is read as input_ids or inputs_embeds. Of a list of tensors, as from a TensorDataset, the first is read
     the same way; a later one that could be a mask or another microbatch is an error. Of a list that begins with a
@@ -112,8 +112,8 @@ def batch_arguments(batch: Any, *, cost: Cost | None = None) -> Arguments:
 
 
 def microbatches(batch: Any, sides: Sides) -> list[Any]:
-    """Splits what a trainer passes as one batch into microbatches. A list of mappings with tokens, or of rows [1,
-    tokens] of different lengths, has one microbatch for each item. Anything else is one microbatch."""
+    """Splits the object that a trainer passes as one batch into microbatches. A list of mappings with tokens, or of
+    rows [1, tokens] of different lengths, has one microbatch for each item. Anything else is one microbatch."""
     if not isinstance(batch, (list, tuple)) or len(batch) < 2:
         return [batch]
     if all(isinstance(part, Mapping) for part in batch):
@@ -136,7 +136,8 @@ def _shape_if_ids(value: Any) -> tuple[int, ...] | None:
 
 
 def arguments_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
-    """Returns the keywords of `Meter.add` for a batch, a dict by name, of a model with these inputs."""
+    """Returns the keywords of `Meter.add` for a batch, which is a dict by argument name. sides: which inputs the model
+    has."""
     batch = expanded(batch)
     cast = {*BOUNDARIES, *BESIDE_BOUNDARIES, *LENGTHS, *BESIDE_LENGTHS, *IDS, *POSITIONS, *_MASKS, ROW_LENGTHS}
     batch = {name: whole_numbers(name, value) if name in cast else value for name, value in batch.items()}
@@ -146,12 +147,31 @@ def arguments_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
     elif sides.text:
         found.update(_text(batch))
     if not found:
-        raise Error(
-            "batch",
-            f"must have one of {', '.join(BATCH_KEYS)}, or pass a function of your own as arguments=, "
-            f"got {', '.join(map(str, batch)) or 'nothing'}",
-        )
+        raise _unread(batch)
     return found
+
+
+def _unread(batch: Mapping[str, Any]) -> Error:
+    return Error(
+        "batch",
+        "must have input_ids, attention_mask, cu_seqlens, seq_lens, position_ids or another name of "
+        f"floptally.callbacks.BATCH_KEYS, got {_names_of(batch)}: {_way_out(batch)}",
+    )
+
+
+def _names_of(batch: Mapping[str, Any]) -> str:
+    names = [str(name) for name in batch]
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return (", ".join(names[:8]) or "nothing") + more
+
+
+def _way_out(batch: Mapping[str, Any]) -> str:
+    """Returns how to count a batch without a known name. A mapping of batches is several microbatches."""
+    inside = [name for name, value in batch.items() if isinstance(value, Mapping) and _has_tokens(value)]
+    if not inside:
+        return FROM_BATCH
+    passed = ", ".join(f"batch[{name!r}]" for name in inside)
+    return f"pass the batches inside as microbatches (step(meter, {passed})), or {FROM_BATCH}"
 
 
 def _text(batch: Mapping[str, Any]) -> Arguments:
@@ -165,14 +185,14 @@ def _text(batch: Mapping[str, Any]) -> Arguments:
         raise Error(
             unread,
             "looks like boundaries of packed documents but is not one of the known names "
-            f"({', '.join((*BOUNDARIES, *LENGTHS, *IDS, *POSITIONS))}): pass a function as arguments=",
+            f"({', '.join((*BOUNDARIES, *LENGTHS, *IDS, *POSITIONS))}): rename it, or {FROM_BATCH}",
         )
     unclear = next((name for name in UNCLEAR_MASKS if batch.get(name) is not None), None)
     if unclear is not None and batch.get("attention_mask") is None and batch.get(ROW_LENGTHS) is None:
         raise Error(
             unclear,
             "does not say whether its ones are tokens or padding: rename it to attention_mask, whose ones are tokens, or "
-            "pass a function as arguments=",
+            f"{FROM_BATCH}",
         )
     if batch.get("attention_mask") is not None:
         mask = mask_ids("attention_mask", batch["attention_mask"])
@@ -201,8 +221,8 @@ def _of_row_lengths(lengths: Any, rows: tuple[int, int]) -> Arguments:
     if found.shape != (rows[0],) or (found != np.floor(found)).any() or (found < 0).any() or (found > rows[1]).any():
         raise Error(
             ROW_LENGTHS,
-            f"must be the tokens of each of the {rows[0]} rows, from 0 to {rows[1]}, got {found.tolist()!r}; if it means "
-            "something else, pass a function as arguments=",
+            f"must be the numbers of tokens of the {rows[0]} rows, each from 0 to {rows[1]}, got {found.tolist()!r}; if "
+            f"these numbers mean something else, {FROM_BATCH}",
         )
     return {"lengths": found.astype(np.int64), "row_length": rows[1]}
 
@@ -225,7 +245,11 @@ def _has_decoder(batch: Mapping[str, Any], sides: Sides) -> bool:
 def _both_sides(batch: Mapping[str, Any], sides: Sides) -> Arguments:
     for name in (*BOUNDARIES, *LENGTHS, *IDS, *RECORDS):
         if batch.get(name) is not None:
-            raise Error(name, "has packed documents on both sides: pass a function as arguments=")
+            raise Error(
+                name,
+                "must be absent for a model with an encoder and a decoder, since it does not say whose documents it "
+                f"describes: {FROM_BATCH}",
+            )
     found: Arguments = {}
     if not sides.sound and batch.get("input_features") is None:
         found.update(_padded("encoder_", *_row_lengths(batch, "attention_mask", ROWS)))
@@ -242,7 +266,7 @@ def _both_sides(batch: Mapping[str, Any], sides: Sides) -> Arguments:
         if "encoder_row_length" in found:
             found["row_length"] = found["encoder_row_length"]
     else:
-        raise Error("labels", "must be in the batch, or decoder_input_ids, to count the decoder")
+        raise Error("labels", "is missing, but the decoder is counted by it: add labels or decoder_input_ids to the batch")
     return found
 
 
@@ -268,11 +292,15 @@ def _row_lengths(batch: Mapping[str, Any], mask: str, names: tuple[str, ...]) ->
     if batch.get(mask) is not None:
         ids = mask_ids(mask, batch[mask])
         if (ids > 1).any():
-            raise Error(mask, "has ids above 1: for packed documents on both sides pass a function as arguments=")
+            raise Error(mask, f"must have only 0 and 1 for a model with an encoder, got the id {int(ids.max())}: {FROM_BATCH}")
         return ids.sum(axis=1), ids.shape[1]
     rows = row_shape({name.removeprefix("decoder_"): batch.get(name) for name in names})
     if rows is None:
-        raise Error(names[0], f"must be in the batch, or {mask}, for a model with an encoder, got {', '.join(map(str, batch))}")
+        raise Error(
+            names[0],
+            f"is missing, but a model with an encoder needs it: add {names[0]} or {mask} to the batch, which has "
+            f"{', '.join(map(str, batch))}",
+        )
     return np.full(rows[0], rows[1], dtype=np.int64), rows[1]
 
 
@@ -294,14 +322,19 @@ def _sound_and_images(batch: Mapping[str, Any], sides: Sides) -> Arguments:
     if grids:
         found["grid_thw"] = np.ascontiguousarray(np.concatenate(grids))
     if sides.vision and batch.get("pixel_values") is not None and batch.get("image_grid_thw") is None:
-        found["images"] = _images(shape_of(batch["pixel_values"]), sides.image_size)
+        shape = shape_of(batch["pixel_values"])
+        if len(shape) == 5:  # pictures or frames of each sample
+            real = batch.get(REAL_PICTURES)
+            real = np.asarray(_real_pictures(batch["pixel_values"]) if real is None else real)
+            shape = (int(real.sum()), *shape[2:])
+        found["images"] = _images(shape, sides.image_size)
     for key, grid in (("pixel_values_videos", "video_grid_thw"), ("images_seqlens", "image_grid_thw")):
         if sides.vision and batch.get(key) is not None and batch.get(grid) is None:
-            raise Error(key, f"must come with {grid} to be counted: add it, or pass arguments= with grid_thw=")
+            raise Error(key, f"must come with {grid} to be counted: add {grid}, or pass arguments=lambda batch: {{'grid_thw': [[1, 16, 16]]}}")
     if sides.sound and batch.get("input_features") is None:
         for key in ("input_values", "audio_values", "audio_grid_thw"):
             if batch.get(key) is not None:
-                raise Error(key, "is audio in an unknown unit: pass arguments= with audio_frames=")
+                raise Error(key, "is audio in an unknown unit: pass arguments=lambda batch: {'audio_frames': [3000]}")
     sound = sides.sound or (sides.encoder is None and batch.get("labels") is not None)
     if sound and batch.get("input_features") is not None:
         clips, frames = _frames(shape_of(batch["input_features"]))
@@ -311,6 +344,17 @@ def _sound_and_images(batch: Mapping[str, Any], sides: Sides) -> Arguments:
         whole = np.full(clips, frames, dtype=np.int64)
         found["audio_frames"] = whole if mask is None else mask_ids(mask, batch[mask]).sum(axis=1)
     return found
+
+
+def _real_pictures(pixel_values: Any) -> Any:
+    """Returns whether each picture of pixel_values [samples, pictures, channels, rows, columns] has a pixel that is not
+    0. Processors fill up with pictures of zeros, and models leave these out."""
+    if hasattr(pixel_values, "detach"):
+        return pixel_values.detach().flatten(2).ne(0).any(dim=2)
+    import numpy as np
+
+    values = np.asarray(pixel_values)
+    return (values != 0).any(axis=(2, 3, 4))
 
 
 def _images(shape: tuple[int, ...], size: int | None) -> int:
@@ -323,8 +367,8 @@ def _images(shape: tuple[int, ...], size: int | None) -> int:
     if len(shape) != 4 or size is None or shape[2:] != (size, size):
         raise Error(
             "pixel_values",
-            f"must be images [n, channels, {size or 'rows'}, {size or 'columns'}] of the size that the model's "
-            f"configuration states, got shape {list(shape)}: pass arguments= with images= or grid_thw=",
+            f"must be images [n, channels, {size or 'rows'}, {size or 'columns'}], or [samples, n, …], of the size that the model's "
+            f"configuration states, got shape {list(shape)}: pass arguments=lambda batch: {{'grid_thw': [[1, 16, 16]]}}",
         )
     return shape[0]
 
@@ -349,7 +393,8 @@ def named(batch: Any) -> Mapping[str, Any]:
         raise Error(
             "batch",
             f"has tensors of {first[0]} and of {next(shape[0] for shape in others if shape[0] != first[0])} rows, which "
-            "may be microbatches: pass microbatches as arguments of their own or as dicts, or pass arguments=",
+            "may be several microbatches: pass each as a separate argument or as a dict. For one batch "
+            f"{FROM_BATCH}",
         )
     shapes = [tuple(part.shape) if hasattr(part, "dtype") and hasattr(part, "shape") else None for part in parts]
     ids = bool(shapes) and shapes[0] is not None and len(shapes[0]) == 2 and _kind(parts[0]) in "iu"
@@ -358,8 +403,9 @@ def named(batch: Any) -> Mapping[str, Any]:
         raise Error(
             "batch",
             "must be a mapping of tensors, or a list that begins with ids [batch, row] or embeddings [batch, row, width]; "
-            f"else pass arguments=, got {type(batch).__name__}"
-            + (f" with shape {list(shapes[0])}" if shapes and shapes[0] is not None else ""),
+            f"got {type(batch).__name__}"
+            + (f" with shape {list(shapes[0])}" if shapes and shapes[0] is not None else "")
+            + f"; otherwise {FROM_BATCH}",
         )
     by_name = {"input_ids" if ids else "inputs_embeds": parts[0]}
     for place, (part, shape) in enumerate(zip(parts, shapes, strict=True)):
@@ -383,7 +429,7 @@ def _refuse_mask(key: str, value: Any) -> None:
         raise Error(
             key,
             "may be a mask, since it only has 0 and 1: pass arguments=, such as lambda batch: {'attention_mask': " + key + "}, "
-            "or {'lengths': [batch[0].shape[1]] * len(batch[0])} if it is no mask",
+            "or {'lengths': [batch[0].shape[1]] * len(batch[0])} if it is not a mask",
         )
 
 
@@ -399,19 +445,21 @@ def _refuse_microbatch(key: str, ids: Any, value: Any) -> None:
         return
     raise Error(
         key,
-        "may be another microbatch, since it has other ids than batch[0]: pass microbatches as arguments of their own "
-        "(step(meter, first, second)) or as dicts, or pass arguments= for tensors of another meaning",
+        "may be another microbatch, since it has other ids than batch[0]: pass each microbatch as a separate argument, "
+        f"step(meter, first, second), or as a dict. If it is not a microbatch, {FROM_BATCH}",
     )
 
 
+#: A name of `read_of`: which pictures of pixel_values [samples, pictures, …] are real.
+REAL_PICTURES = "pixel_values.real"
 _UNREAD_INPUTS = (
     "pixel_values", "pixel_values_videos", "images_seqlens", "input_values", "audio_values", "audio_grid_thw",
 )  # fmt: skip
 
 
 def read_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
-    """Returns the part of a batch that is read, so that nothing else is copied from a GPU. Of token ids usually only
-    the shape is read."""
+    """Returns the part of a batch that is needed for counting, so that nothing else is copied from a GPU. For token
+    ids, usually only the shape is needed."""
     batch = expanded(batch)
     values = _values_read(batch, sides)
     shapes = {*ROWS, *DECODER_ROWS, "labels", "input_features", *_UNREAD_INPUTS}
@@ -421,6 +469,8 @@ def read_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
             continue
         if key in values or key.startswith("batch["):
             found[key] = value.detach() if hasattr(value, "detach") else value
+        elif key == "pixel_values" and sides.vision and len(getattr(value, "shape", ())) == 5:
+            found[key], found[REAL_PICTURES] = stand_in(value, key), _real_pictures(value)
         elif key in shapes and (hasattr(value, "shape") or isinstance(value, (list, tuple))):
             found[key] = stand_in(value, key)
         elif key in UNCLEAR_MASKS:
@@ -429,6 +479,8 @@ def read_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
             continue
         elif like_packing({key: value}) is not None:
             found[key] = Unread()
+    if not found:
+        raise _unread(batch)
     return found
 
 

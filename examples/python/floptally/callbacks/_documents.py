@@ -9,22 +9,22 @@ from typing import Any
 
 from .. import Error
 from .._deferred import Arguments
-from ._names import BOUNDARIES, IDS, IDS_FROM_ONE, IDS_FROM_ZERO, LENGTHS, POSITIONS, ROWS
+from ._names import BOUNDARIES, FROM_BATCH, IDS, IDS_FROM_ONE, IDS_FROM_ZERO, LENGTHS, POSITIONS, ROWS
 
 Shape = tuple[int, int]
 
 
 @dataclass
 class Documents:
-    """The documents of a batch, in order. lengths: real tokens of each document, 0 for one that is padding. slots:
-    tokens that kernels process for each document, padding included."""
+    """The packed documents of a batch, in order. lengths: real tokens of each document; 0 for a document that is only
+    padding. slots: tokens of each document with its padding."""
 
     lengths: list[int]
     slots: list[int]
 
     def arguments(self) -> Arguments:
-        """Returns the keywords of `Meter.add`: the boundaries of the documents, and the boundaries of their slots if
-        slots have more tokens."""
+        """Returns the documents as keywords of `Meter.add`: the boundaries `cu_seqlens`, and with padding also
+        `cu_seqlens_padded`."""
         import numpy as np
 
         found: Arguments = {"cu_seqlens": np.append(0, np.cumsum(self.lengths)).astype(np.int64)}
@@ -46,7 +46,8 @@ _WHOLE_UP_TO = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24, "float8_e4
 
 def whole_numbers(name: str, value: Any) -> Any:
     """Returns a mask, positions, lengths or boundaries that a trainer cast to a floating-point type, as an array that
-    NumPy knows. Returns any other value unchanged. Error if the type has rounded the numbers.
+    NumPy knows. Returns any other value unchanged. Raises an Error if the type cannot hold the numbers without
+    rounding.
 
     Lightning's bf16-true casts all floating-point tensors of a batch.
     """
@@ -63,8 +64,8 @@ def whole_numbers(name: str, value: Any) -> Any:
 
 
 def row_shape(batch: Mapping[str, Any]) -> Shape | None:
-    """Returns [batch, row], the shape of the batch's tokens. None if nothing in the batch tells this shape. Tokens with
-    one axis are a single row."""
+    """Returns [batch, row], the shape of the batch's token tensor. None if nothing in the batch tells this shape. A
+    tensor with one axis is a single row."""
     for name in (*ROWS, "attention_mask", "labels"):
         if batch.get(name) is None:
             continue
@@ -79,7 +80,7 @@ def row_shape(batch: Mapping[str, Any]) -> Shape | None:
 
 
 def stand_in(value: Any, name: str) -> Any:
-    """Returns an array with the shape [batch, row] of a tensor of tokens, but not its values. The array takes no
+    """Returns an array with the shape [batch, row] of a tensor of tokens, without its values. The array takes no
     memory."""
     import numpy as np
 
@@ -94,8 +95,8 @@ def _is_stand_in(value: Any) -> bool:
 
 
 def of_boundaries(batch: Mapping[str, Any]) -> Arguments | None:
-    """Returns the keywords of `Meter.add` for a batch that has boundaries of packed sequences. None if it has none. The
-    library checks the boundaries."""
+    """Returns the keywords of `Meter.add` for a batch with boundaries of packed sequences (cu_seqlens). None without
+    boundaries. The C++ library checks the boundaries."""
     import numpy as np
 
     name = next((name for name in BOUNDARIES if batch.get(name) is not None), None)
@@ -106,7 +107,7 @@ def of_boundaries(batch: Mapping[str, Any]) -> Arguments | None:
     for other in ("cu_seq_lens_k", "cu_seqlens_k", "cu_seqlens_kv"):
         if batch.get(other) is not None and not np.array_equal(_boundaries_in(batch, other, rows), bounds):
             raise Error(
-                other, f"must equal {name}: if queries attend other documents' keys, pass a function as arguments="
+                other, f"must equal {name}; if queries attend to the keys of other documents, {FROM_BATCH}"
             )
     found: Arguments = {"cu_seqlens": bounds}
     for key, argument in (
@@ -154,10 +155,10 @@ def _boundaries_in(batch: Mapping[str, Any], name: str, rows: Shape | None) -> A
         assert rows is not None
         start = whole[-1]
         if not line or line[0] != 0 or line[-1] > rows[1]:
-            raise Error(name, f"must begin at 0 in each row and end within its {rows[1]} slots")
+            raise Error(name, f"must begin at 0 in each row and end at {rows[1]}, the slots of a row, or before; got {line}")
         whole += [start + each for each in line[1:]]
         if line[-1] < rows[1]:
-            raise Error(name, f"must end at the row's {rows[1]} slots if the batch has several rows, got {line[-1]}")
+            raise Error(name, f"must end at {rows[1]}, the slots of a row, if the batch has several rows, got {line[-1]}")
     return np.array(whole, dtype=np.int64)
 
 
@@ -172,11 +173,11 @@ def _mark_padding(batch: Mapping[str, Any], found: Arguments) -> None:
         if batch.get(name) is None or (tail := int(np.asarray(batch[name]).reshape(-1)[0])) == 0:
             continue
         if any(key in found for key in ("cu_seqlens_padded", "cu_seqlens_real", "num_real_seqs")):
-            raise Error(name, "cannot be used together with other keys that describe padding: pass a function as arguments=")
+            raise Error(name, f"cannot be used together with other keys that describe padding: leave it out, or {FROM_BATCH}")
         bounds = found["cu_seqlens"]
         last = int(bounds[-1] - bounds[-2]) if len(bounds) > 1 else 0
         if not 0 <= tail <= last:
-            raise Error(name, f"must be at most the {last} tokens of the last document, got {tail}")
+            raise Error(name, f"must be from 0 to {last}, the tokens of the last document, got {tail}")
         real = bounds.copy()
         real[-1] -= tail
         found["cu_seqlens"], found["cu_seqlens_padded"] = real, bounds
@@ -197,7 +198,7 @@ def _fill_rows(name: str, found: Arguments, slots: int) -> None:
     if len(bounds) == 0 or slots == 0 or (bounds[-1] >= slots and bounds[-1] % slots == 0):
         return
     if bounds[-1] > slots:
-        raise Error(name, f"must end at the batch's {slots} slots, got {int(bounds[-1])}")
+        raise Error(name, f"must end at {slots}, the slots of the batch, got {int(bounds[-1])}")
     if "cu_seqlens_real" in found:  # `cu_seqlens` begins with the real ones
         found.setdefault("num_real_seqs", len(found.pop("cu_seqlens_real")) - 1)
     found["cu_seqlens"] = np.append(found["cu_seqlens"], found["cu_seqlens"][-1])
@@ -220,10 +221,11 @@ def _mark_last_documents(batch: Mapping[str, Any], found: Arguments) -> None:
 
 
 def mark_padding_at_the_end(batch: Mapping[str, Any], documents: Documents, start: int, stop: int) -> bool:
-    """Finds padding that a trainer added to a row as documents: the last two slots or more have one id and no label,
-    but not all slots of the row have this id. Sets the lengths of these documents to 0. Returns True if there are any.
+    """Finds padding that a trainer added to the end of a row as extra documents. There, two or more tokens have the
+    same id and no label, and some earlier token has another id. Sets the lengths of these documents to 0. Returns True
+    if there are any.
 
-    start, stop: the row is slots `start` to `stop` of the batch.
+    start, stop: the row is tokens `start` to `stop` of the flattened batch.
     """
     import numpy as np
 
@@ -252,8 +254,8 @@ def mark_padding_at_the_end(batch: Mapping[str, Any], documents: Documents, star
 
 
 def of_lengths(batch: Mapping[str, Any]) -> Arguments | None:
-    """Returns the documents of a batch from the lengths of the documents in each row. Slots after a row's last document
-    are padding."""
+    """Reads the documents of a batch from a key with the lengths of the documents in each row. Tokens after a row's
+    last document are padding. None without such a key."""
     name = next((name for name in LENGTHS if batch.get(name) is not None), None)
     if name is None:
         return None
@@ -264,12 +266,12 @@ def of_lengths(batch: Mapping[str, Any]) -> Arguments | None:
     documents = Documents([], [])
     for place, (line, room) in enumerate(zip(real, slots, strict=True)):
         if len(room) != len(line) or any(length > slot for length, slot in zip(line, room, strict=True)):
-            raise Error(padded, f"must have a slot for each document of {name}, at least as long as the document, in row {place}")
+            raise Error(padded, f"must have a slot for each document of {name} that is at least as long, got {room} for {line} in row {place}")
         result = Documents(line, room)
         if rows is not None:
             width = rows[1] if len(real) == rows[0] else rows[0] * rows[1]
             if sum(room) > width:
-                raise Error(name, f"must add up to at most {width}, the slots of a row, got {sum(room)} in row {place}")
+                raise Error(name, f"must add up to at most the {width} slots of a row, got {sum(room)} in row {place}")
             if sum(room) < width:
                 result = Documents([*line, *([] if line else [0])], [*room, *([] if room else [0])])
                 result.slots[-1] += width - sum(room)  # the last document gets the rest
@@ -305,7 +307,7 @@ def _lists(name: str, values: Any, rows: Shape | None) -> list[list[int]]:
             raise Error(name, "must have whole numbers as lengths of documents: pass integers")
         there = line > 0
         if (~there[:-1] & there[1:]).any():
-            raise Error(name, f"must be above 0, except the zeros that fill the end of row {place}")
+            raise Error(name, f"must be above 0, except for zeros that fill the end of row {place}, got {line.tolist()}")
         found.append([int(each) for each in line[there]])
     return found
 
@@ -315,7 +317,7 @@ def _host(value: Any) -> Any:
 
 
 def of_ids(batch: Mapping[str, Any]) -> Arguments | None:
-    """Returns the documents of a batch in which each slot has a document id."""
+    """Reads the documents of a batch from a key with a document id for each token. None without such a key."""
     import numpy as np
 
     name = next((name for name in IDS if batch.get(name) is not None), None)
@@ -348,20 +350,22 @@ def _counts_from_zero(ids: Any) -> bool:
 
 
 def mask_ids(key: str, value: Any) -> Any:
-    """Returns a mask [batch, row] of whole numbers: 0 is padding, 1 or more the id of a document."""
+    """Returns an attention mask [batch, row] of document ids as whole numbers: 0 is padding, 1 or more is the id of a
+    document."""
     import numpy as np
 
     shape = shape_of(value)
     if len(shape) != 2:
-        raise Error(key, f"must be [batch, row] to be read, got shape {list(shape)}: pass a function as arguments=")
+        raise Error(key, f"must be [batch, row], got shape {list(shape)}; for a mask of another shape {FROM_BATCH}")
     mask = np.asarray(value)
     if mask.dtype.kind not in "biuf" or not (mask >= 0).all() or not (mask == np.floor(mask)).all():
-        raise Error(key, "must have 0 and 1, or ids of documents, as whole numbers from 0")
+        raise Error(key, "must have whole numbers from 0, which are 0 and 1 or ids of documents")
     return mask.astype(np.int64)
 
 
 def of_mask_and_positions(batch: Mapping[str, Any]) -> Arguments | None:
-    """Returns the documents by a mask of document ids, or by positions that begin again. None if no row is packed."""
+    """Reads the documents of a batch from a mask of document ids, or from positions that restart in each document. None
+    if no row is packed."""
     attention_mask = batch.get("attention_mask")
     mask = None if attention_mask is None or len(shape_of(attention_mask)) != 2 else mask_ids("attention_mask", attention_mask)
     if mask is not None and (mask > 1).any():
@@ -429,15 +433,15 @@ def _beginnings(name: str, places: Any, real: Any) -> Any:
         raise Error(
             name,
             f"must begin again at {max(lowest, 0)} where a document begins, but the positions in row {row} decrease to "
-            "another number: pass arguments=, a function that takes the batch and returns the keywords of Meter.add",
+            f"another number: {FROM_BATCH}",
         )
     return starts
 
 
 def documents_of(name: str, ids: Any, real: Any | None = None) -> Arguments:
-    """Returns the keywords of `Meter.add` for documents that are runs of equal ids: the boundaries of the documents,
-    and the boundaries of their slots. A slot is a document with the padding after it. A document that is padding
-    has a slot without real tokens."""
+    """Returns the keywords of `Meter.add` for documents, each a run of tokens with equal ids. The keywords are the
+    boundaries of the documents without and with padding. Padding belongs to the document before it. A document that is
+    only padding has no real tokens."""
     import numpy as np
 
     starts = ids > 0
@@ -447,8 +451,8 @@ def documents_of(name: str, ids: Any, real: Any | None = None) -> Arguments:
         if len(np.unique(documents)) != len(documents):
             raise Error(
                 name,
-                f"the tokens of each document must stand together, but do not in row {row}: pass a function as "
-                "arguments=",
+                f"the tokens of a document must be consecutive, but row {row} has other tokens between them: "
+                f"{FROM_BATCH}",
             )
     first = starts & (np.cumsum(starts, axis=1) == 1)
     slots = starts & ~first

@@ -9,8 +9,8 @@ from typing import Any
 
 
 class UpdateTime:
-    """The sum of all times between start() and stop(). On a GPU, events in the stream measure them. The sum is known
-    once the GPU has passed these events; the host never waits for the device."""
+    """Measures the sum of all times between start() and stop(), in seconds. On a GPU, CUDA events measure the times.
+    The sum is known once the GPU has passed the events; the host never waits for the GPU."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

@@ -41,7 +41,7 @@ def tflop(flops: float) -> str:
 
 
 def source_of(meter: Meter) -> str:
-    """Returns the source of the peak: "datasheet", "datasheet, from a third party"."""
+    """Returns the source of the meter's peak as text: "datasheet", "datasheet, from a third party"."""
     if meter.peak_kind == "unsaid":
         return "as passed, of no stated source"
     if not meter.accelerator:
@@ -51,7 +51,8 @@ def source_of(meter: Meter) -> str:
 
 
 def trained(plan: Plan) -> str:
-    """Returns what a plan trains: "all weights train", "LoRA of rank 16 on q_proj trains, the rest is frozen"."""
+    """Returns text that says which weights a plan trains: "all weights train", "LoRA of rank 16 on q_proj trains, the
+    rest is frozen"."""
     if plan.phase == "forward":
         return "forward only, nothing trains"
     groups: dict[str, list[str]] = {}
@@ -76,8 +77,8 @@ def _names(names: list[str]) -> str:
 
 
 def precision_of_trainer(args: Any, model: Any) -> str | None:
-    """Returns the precision that transformers' Trainer computes in, by its arguments and the model's weights. None if
-    they do not say it."""
+    """Returns the precision in which transformers' Trainer computes, from its arguments and the model's weights. None
+    if these do not say it."""
     if os.environ.get("ACCELERATE_MIXED_PRECISION") == "fp8":
         return "fp8"
     if getattr(args, "bf16", False):
@@ -88,7 +89,8 @@ def precision_of_trainer(args: Any, model: Any) -> str | None:
 
 
 def precision_of_lightning(trainer: Any) -> str | None:
-    """Returns the precision that Lightning's Trainer computes in. None if its name is unknown."""
+    """Returns the precision in which Lightning's Trainer computes. None if floptally does not know the name of the
+    precision."""
     name = str(getattr(trainer, "precision", "")).removesuffix("-mixed").removesuffix("-true")
     return _with_tf32(_LIGHTNING.get(name))
 
@@ -111,8 +113,8 @@ def _with_tf32(precision: str | None) -> str | None:
 
 
 def other_precision(meter: Meter, run: str | None) -> str | None:
-    """Returns a warning if the run computes in another precision than that of the peak. Returns None if it is the same,
-    if it is unknown, or if the meter was given the peak itself."""
+    """Returns a warning if the run computes in another precision than that of the meter's peak. None if the precisions
+    are the same, if the run's precision is unknown, or if you passed the peak to the meter."""
     if run is None or not meter.accelerator or run == meter.precision or meter.peak_tflops is None:
         return None
     published: Mapping[Any, float] = accelerator(meter.accelerator).dense_tflops

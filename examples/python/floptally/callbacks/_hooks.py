@@ -10,11 +10,11 @@ from typing import Any
 
 
 class Hooks:
-    """Calls a function before each forward of a model: once for nested calls, and never inside compiled code.
+    """Hooks that call a function before each forward of a model: once for nested calls, and never inside compiled code.
 
-    A compiled model calls its hooks inside the graph that is traced. There the hook returns at once, so that it breaks no
-    graph; the call is seen at the compiled model's wrapper (``torch.compile(model)``) or at its own call
-    (``model.compile()``).
+    A compiled model calls its hooks inside the graph that is traced. There the hook returns at once, so that it breaks
+    no graph. The forward is then seen at the wrapper of ``torch.compile(model)``, or at the call of a model after
+    ``model.compile()``.
     """
 
     def __init__(self) -> None:
@@ -26,13 +26,13 @@ class Hooks:
     def register(
         self, model: Any, wrapped: Any, before: Callable[[Any, dict[str, Any]], bool], redirected: Callable[[dict[str, Any]], None]
     ) -> None:
-        """Removes the present hooks and registers new ones. A forward that is running is not forgotten.
+        """Registers hooks on a model, and removes those registered before. A forward that is running is not forgotten.
 
-        model: the model whose forwards are seen.
+        model: the model whose forwards are reported.
         wrapped: the same model inside its wrappers, as the trainer calls it.
-        before: called with the model and its inputs by name. Returns True if it counts the forward; forwards inside of it
-            are then not seen.
-        redirected: called with the inputs of a forward that runs another method instead.
+        before: called with the model and its inputs by name before a forward. If it returns True, nested forwards are
+            not reported.
+        redirected: called with the inputs if the model's `forward` was replaced by another method, as TRL does.
         """
         self._unregister()
         self._registered = (model, wrapped, before, redirected)
@@ -95,7 +95,7 @@ class Hooks:
         self._registered = None
 
     def forget(self) -> None:
-        """Forgets which forwards are running, after an exception interrupted one."""
+        """Forgets which forwards are running. Call it after an exception interrupted a forward."""
         self._inside = False
         self._running.clear()
 
@@ -106,7 +106,7 @@ class Hooks:
 
     @contextmanager
     def away(self) -> Iterator[None]:
-        """Returns a context manager that removes the hooks from the model while its block runs."""
+        """Returns a context manager that removes the hooks from the model while its body runs."""
         registered = self._registered
         self._unregister()
         try:
@@ -117,16 +117,16 @@ class Hooks:
 
 
 class Rollouts:
-    """Detects that a trainer generates text: it calls ``generate`` of an engine that is an attribute of the trainer
-    (vLLM's, a client of a server), or its ``rollout_func``. Generation by the model itself is a forward without
-    gradients, which `Hooks` sees."""
+    """Detects when a trainer generates text (rollouts). It watches ``generate`` of an engine that is an attribute of
+    the trainer (vLLM, a client of a server), and the trainer's ``rollout_func``. Generation by the model itself is a
+    forward without gradients, which `Hooks` detects."""
 
     def __init__(self) -> None:
         self._removals: list[Callable[[], None]] = []
 
     def watch(self, trainer: Any, seen: Callable[[], None]) -> None:
-        """Calls `seen` before each later rollout of this trainer. Stops watching the trainer that was watched
-        before."""
+        """Watches a trainer: calls the function `seen` before each of its rollouts. Stops watching the trainer that was
+        watched before."""
         self.remove()
         for name, engine in list(vars(trainer).items()) if trainer is not None else []:
             if name == "rollout_func" and callable(engine):
@@ -155,7 +155,7 @@ class Rollouts:
         self._removals.append(put_back)
 
     def remove(self) -> None:
-        """Puts the original methods of the watched trainer back."""
+        """Restores the original methods of the watched trainer."""
         removals, self._removals = self._removals, []
         for removal in removals:
             removal()

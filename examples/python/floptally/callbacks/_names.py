@@ -50,6 +50,9 @@ ROW_LENGTHS = "lengths"
 #: Masks of which libraries disagree whether 1 marks a token or padding.
 UNCLEAR_MASKS = ("padding_mask", "key_padding_mask", "src_key_padding_mask", "text_padding_mask")
 
+#: The way out for a batch that floptally cannot read, for error texts.
+FROM_BATCH = "pass arguments=, a function that turns the batch into keywords of Meter.add, such as {'lengths': [128, 384]}"
+
 GRIDS = ("image_grid_thw", "video_grid_thw")
 SOUND = ("input_features", "feature_attention_mask")
 #: All names that are read. Of ROWS usually only the shape is read.
@@ -70,7 +73,7 @@ _KNOWN_OTHERWISE = re.compile(  # answers, cache positions, biases, names about 
 
 
 def expanded(batch: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a batch in which records of arguments (`packed_seq_params`, …) are replaced by their fields, and
+    """Returns a batch as a flat dict. Records of arguments (`packed_seq_params`, …) are replaced by their fields, and
     jagged tensors of ids by their boundaries. Multiple-choice inputs [batch, choices, row] become rows [batch ·
     choices, row]."""
     found = {str(key): value for key, value in batch.items()}
@@ -116,8 +119,8 @@ def _require_rows(name: str, rows: Any) -> None:
         sizes = ", ".join(str(len(row)) if hasattr(row, "__len__") else "1" for row in rows[:8])
         raise Error(
             name,
-            f"must be rows of one length, got rows of {sizes}: pad them in a collator and pass attention_mask, or pass a "
-            "function as arguments= that returns {'lengths': […]}",
+            f"must be rows of one length, got rows of {sizes}: pad them in a collator and pass attention_mask, or "
+            f"{FROM_BATCH}",
         ) from None
 
 
@@ -131,7 +134,8 @@ def _entries(record: Any) -> Iterator[tuple[str, Any]]:
 
 
 def like_packing(batch: Mapping[str, Any]) -> str | None:
-    """Returns the first unread name that looks like boundaries of documents and has values that could be boundaries."""
+    """Returns the name of the first batch entry that looks like boundaries of packed documents, but that floptally does
+    not read. None if there is none."""
     for name, value in batch.items():
         if name in BATCH_KEYS or name in RECORDS or name in UNCLEAR_MASKS or value is None or isinstance(value, (bool, int, float, str)):
             continue
@@ -146,7 +150,8 @@ def like_packing(batch: Mapping[str, Any]) -> str | None:
 
 
 class Unread:
-    """Replaces a value of a batch that looks like boundaries of packed documents and was not copied from the GPU."""
+    """A placeholder in a batch for a value that looks like boundaries of packed documents and was not copied from the
+    GPU."""
 
 
 def _could_say(value: Any) -> bool:

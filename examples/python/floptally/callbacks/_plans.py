@@ -18,22 +18,22 @@ _FIELDS = tuple(name for name, value in vars(Plan).items() if isinstance(value, 
 
 @dataclass(frozen=True)
 class ModelPlan:
-    """The plan of a model and a user together, with notes for the report."""
+    """A plan made of the user's plan and of the model's settings, with notes for the report."""
 
     plan: Plan
     notes: list[str] = field(default_factory=list)
 
 
 def replaced(plan: Plan, **changes: Any) -> Plan:
-    """Returns a copy of a plan with other values of some fields."""
+    """Returns a copy of a plan in which some fields have other values."""
     return Plan(**{name: changes.get(name, getattr(plan, name)) for name in _FIELDS})
 
 
 def plan_with_model(plan: Plan, model: Any, cost: Cost) -> ModelPlan:
-    """Returns the meter's plan together with what the model says: recomputed layers, PEFT adapters and frozen weights.
-    Error if the plan and the model contradict each other.
+    """Adds facts about the model to the meter's plan: recomputed layers, PEFT adapters and frozen weights. Returns the
+    new plan with notes. Raises an Error if the plan and the model contradict each other.
 
-    plan: the meter's plan. A field with its default value says nothing.
+    plan: the meter's plan. Fields with their default value contradict nothing.
     cost: the meter's cost.
     """
     seen = recomputed(model)

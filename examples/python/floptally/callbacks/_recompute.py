@@ -35,17 +35,17 @@ class Recomputed:
 
     @property
     def layers(self) -> int:
-        """Returns the number of layers that recompute."""
+        """The number of layers that recompute their forward in the backward."""
         return sum(sum(stack) for stack in self.stacks)
 
     @property
     def all_layers(self) -> int:
-        """Returns the number of layers for which the model says whether they recompute."""
+        """The number of layers of which it is known whether they recompute."""
         return sum(map(len, self.stacks))
 
     @property
     def nothing(self) -> bool:
-        """True if no layer recomputes, not even in part."""
+        """True if the model recomputes nothing: no layer, and no part of a layer."""
         return not (self.whole or self.parts or self.layers)
 
     def __str__(self) -> str:
@@ -62,7 +62,8 @@ class Recomputed:
         return f"the model recomputes {' and '.join(pieces)}{exception}"
 
     def agrees_with(self, plan: Plan) -> bool | None:
-        """True if a plan recomputes the same as the model. None if the model does not say enough to compare."""
+        """True if a plan recomputes the same layers as the model, False if not. None if too little is known about the
+        model to compare."""
         planned = plan.recompute != "none" or bool(plan.recompute_components)
         if not self.known:
             return None
@@ -88,7 +89,8 @@ class Recomputed:
 
 
 def recomputed(model: Any) -> Recomputed:
-    """Reads what a PyTorch model recomputes, by gradient checkpointing flags and checkpoint wrappers."""
+    """Returns which layers a PyTorch model recomputes (activation checkpointing), from gradient checkpointing flags and
+    checkpoint wrappers."""
     modules = {_path(name): module for name, module in _outermost_first(model)}
     wrapped = {_path(name): module for name, module in model.named_modules() if hasattr(module, _WRAPPED)}
     layers = [name for name, module in modules.items() if _is_layer(module)]
@@ -122,8 +124,8 @@ def recomputed(model: Any) -> Recomputed:
 
 
 def require_recompute(plan: Plan, model: Any) -> str:
-    """Raises an Error if a plan does not recompute the same layers as the model. Otherwise returns a note for the
-    report."""
+    """Compares a plan with the layers that the model recomputes. Raises an Error if they differ. Otherwise returns a
+    note for the report."""
     seen = recomputed(model)
     agrees = seen.agrees_with(plan)
     planned = _words(plan)

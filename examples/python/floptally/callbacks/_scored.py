@@ -8,8 +8,8 @@ from typing import Any
 
 
 def scored_tokens(model: Any, inputs: dict[str, Any]) -> Any:
-    """Returns (real tokens, slots) that the lm_head runs on. The two numbers may be on a GPU. None if the lm_head runs
-    on all tokens.
+    """Returns (real tokens, tokens with padding) that the lm_head computes logits for. The two numbers may be on a GPU.
+    None if the lm_head runs on all tokens.
 
     inputs: the forward's inputs by name. TRL's `fused_lm_head` computes logits only at positions with a label, on a GPU.
         transformers' `logits_to_keep` is a number of last positions of each row, or a list of positions.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A step meter for the Hugging Face Trainer."""
+"""A callback for the Hugging Face Trainer that counts FLOPs and MFU."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ class TrainerMeter(MeterAdapter, TrainerCallback):
     ``Trainer(callbacks=[…])`` would put the callback after the loggers.
 
     time: which part of a step's time counts. "step" is the whole step. "update" runs from the first forward with
-        gradients of each microbatch to the microbatch's end, and includes the optimizer. "auto" is "update" as soon as
-        the trainer generates within a step (TRL's GRPO), or the model runs without gradients within a step, since those
-        passes are not counted. Scalars then also have ``whole_step_seconds``.
+        gradients of each microbatch to the microbatch's end, and includes the optimizer. "auto" begins as "step". It
+        becomes "update" once the trainer generates text within a step (TRL's GRPO), or the model runs without gradients
+        within a step, since such passes are not counted. Scalars then also have ``whole_step_seconds``.
     prefix: the start of each scalar's name. It is empty by default: TensorBoard, Weights & Biases and other loggers of
         transformers put ``train/`` before each name themselves, and MLflow has none.
     The other arguments are those of `MeterAdapter`.
 
     Only forwards with gradients in training mode between the begin and the end of a step count. Evaluation, generation
-    and reference models do not. A step is an optimizer step. A Trainer that resumes from a checkpoint
-    continues the run's totals: those of rank 0 are in ``trainer_state.json``. Without a reduction each other rank has a
-    file ``floptally_rank_N.json`` of its own in the checkpoint, and begins at 0 after one warning if it is missing. Several meters of one Trainer need different prefixes to be told apart
-    in the logs, and each has its own totals.
+    and reference models do not. A step is an optimizer step. A Trainer that resumes from a checkpoint continues the
+    run's totals: those of rank 0 are in ``trainer_state.json``. Without a reduction each other rank has its own file
+    ``floptally_rank_N.json`` in the checkpoint. If the file is missing, the rank begins at 0 after one warning. Several
+    meters of one Trainer need different prefixes to be told apart in the logs, and each has its own totals.
 
-    The plan is that of the model (adapters, frozen weights, gradient checkpointing) together with the meter's ``plan=``.
-    Raises an Error before the first step if the two contradict each other. The number of GPUs is that of the Trainer; leave
-    out the meter's ``gpus=``. If the trainer scores only some tokens (``logits_to_keep``, TRL's fused lm_head), the lm_head
-    is counted on these.
+    The plan is that of the model (adapters, frozen weights, gradient checkpointing) together with the meter's
+    ``plan=``. Raises an Error before the first step if the two contradict each other. The number of GPUs is that of the
+    Trainer; leave out the meter's ``gpus=``. If the trainer computes logits of only some tokens (``logits_to_keep``,
+    TRL's fused lm_head), the lm_head counts for these alone.
     """
 
     def __init__(self, meter: Meter, *, time: str = "auto", prefix: str = "", **options: Any) -> None:
@@ -77,7 +77,7 @@ class TrainerMeter(MeterAdapter, TrainerCallback):
         self._skips_data = False  # the first step skips the batches before a checkpoint
 
     def attach(self, trainer: Trainer) -> TrainerMeter:
-        """Adds this callback to a Trainer, before its loggers, and returns it."""
+        """Adds this callback to a Trainer, before the Trainer's loggers. Returns the callback."""
         callbacks = trainer.callback_handler.callbacks
         callbacks[:] = [callback for callback in callbacks if callback is not self]
         callbacks.insert(min(1, len(callbacks)), self)  # the first callback decides when to log and to save

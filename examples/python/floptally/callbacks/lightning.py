@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A step meter for Lightning."""
+"""A callback for Lightning that counts FLOPs and MFU."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class LightningMeter(MeterAdapter, Callback):
     tensor of the batch. Batches whose ``training_step`` returns None are not trained and not counted. Validation and
     checkpoints are not part of a step's time.
 
-    The run's totals are in Lightning's checkpoints. Without a reduction these are rank 0's: the totals of other ranks begin
-    at a resume, with one warning. The plan is that of the module together with the meter's ``plan=``.
-    Raises an Error before the first step if the two contradict each other. The number of GPUs is that of the Trainer; leave
-    out the meter's ``gpus=``.
+    The run's totals are in Lightning's checkpoints. Without a reduction the checkpoint has the totals of rank 0. Other
+    ranks then begin at 0 after a resume, with one warning. The plan is that of the module together with the meter's
+    ``plan=``. Raises an Error before the first step if the two contradict each other. The number of GPUs is that of the
+    Trainer; leave out the meter's ``gpus=``.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class LightningMeter(MeterAdapter, Callback):
 
     @property
     def state_key(self) -> str:
-        """The name of this meter's totals in a checkpoint. Meters with other prefixes have names of their own."""
+        """The key of this meter's totals in a checkpoint. A meter with another prefix has another key."""
         name = type(self).__qualname__
         return name if self.prefix == "train/" else f"{name} {self.prefix}"
 
@@ -198,7 +198,8 @@ class _Passes:
         self._calls = {}
 
     def end(self) -> int:
-        """Stops counting forward passes over the batch. Returns how many there were, or 1 if none was seen."""
+        """Stops watching the batch. Returns how many forward passes with gradients ran over it, or 1 if none was
+        seen."""
         self._tensors = set()
         return max([1, *self._calls.values()])
 

@@ -50,8 +50,7 @@ def theme_named(name: ThemeName) -> Theme:
 
 
 def report_of(value: Any, name: str, kind: str) -> Mapping[str, Any]:
-    """Returns the dict of a report, which may be passed as the report or as its dict. Raises an Error for any other
-    value."""
+    """Returns a report as a dict. Accepts the report or its dict, and raises an Error for any other value."""
     if isinstance(value, Mapping):
         return value
     if not callable(getattr(value, "to_dict", None)):
@@ -82,8 +81,8 @@ _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y", "R", "Q")
 
 @contextmanager
 def look(theme: Theme = THEMES["light"]) -> Iterator[None]:
-    """Returns a context manager that sets matplotlib's parameters for floptally's pictures. ImportError says what to
-    install."""
+    """Returns a context manager that sets matplotlib's parameters for floptally's pictures. Without matplotlib, raises
+    an ImportError that says what to install."""
     try:
         import matplotlib
     except ImportError as problem:
@@ -130,7 +129,8 @@ def _figure_of(ax: Axes) -> Figure:
 def caption(
     figure: Figure, ax: Axes | None, parts: Sequence[str], *, color: str = FAINT, size: float = 8, columns: int = 0
 ) -> Text:
-    """Writes pale text at the lower edge: what the numbers are and where they are from. `ax`: the caller's axes.
+    """Writes a caption in pale text at the lower edge of a figure: what the numbers are, and their source. `ax`: the
+    caller's axes.
 
     columns: the number of characters after which a line is broken; 0 never breaks it.
     """
@@ -143,7 +143,7 @@ def caption(
 
 
 def bar_label(ax: Axes, x: float, y: float, text: str, theme: Theme, bold: bool = False) -> Annotation:
-    """Writes the value of a bar next to its end, readable over a grid line."""
+    """Writes the value of a bar next to the end of the bar, readable over a grid line."""
     return ax.annotate(text, (x, y), (5, 0), textcoords="offset points", va="center_baseline", fontsize=8.5, zorder=4,
                        fontweight="bold" if bold else "normal",
                        bbox={"facecolor": theme.paper, "edgecolor": "none", "pad": 0.8})  # fmt: skip
@@ -178,10 +178,8 @@ def name_rows(ax: Axes, names: Sequence[str]) -> None:
 
 
 def save(figure: Figure, path: PathLike | None) -> None:
-    """Writes `path` as PNG or SVG by its ending, or both without an ending.
-
-    The same picture gives the same bytes: no date, no program name, no random id.
-    """
+    """Saves a figure to `path`, as PNG or SVG by its ending, or as both without an ending. The same figure gives the
+    same bytes: no date, no program name, no random id."""
     if path is None:
         return
     target = Path(path)
@@ -196,8 +194,7 @@ def save(figure: Figure, path: PathLike | None) -> None:
 
 
 def unit_of(largest: int | float) -> tuple[float, str]:
-    """Returns a divisor for FLOPs and the prefix of its unit, so that the largest value has 1 to 3 digits before the
-    point."""
+    """Returns (divisor, prefix of the unit) for FLOPs, so that the largest value has 1 to 3 digits before the point."""
     power = 0
     while largest >= 1000 ** (power + 1) and power + 1 < len(_PREFIXES):
         power += 1

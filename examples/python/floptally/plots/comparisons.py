@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws a comparison: the difference between each convention and the exact count, term by term."""
+"""Draws a comparison of conventions: how much each differs from the exact FLOP count, and why."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def comparison(
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """Draws a bar for each convention, smallest total first. To the right is what the convention counts more than the
-    exact count, to the left what it leaves out, by term and in per cent of the exact count. A dashed line is the number
-    from a dashboard, or a log's mean.
+    """Draws a bar for each FLOPs convention, smallest total first. FLOPs that the convention counts in excess extend to
+    the right, FLOPs that it leaves out to the left. Both are split by reason, in per cent of the exact count. A dashed
+    line is the number from a dashboard, or a log's mean.
 
     comparison: a Comparison (`cost.compare(...)`), or its JSON as a dict.
     about: the batch, for the caption.

@@ -50,7 +50,7 @@ def kernel_heatmap(
     grids = {phase: _grid(times, show, phase) for phase in times.phases}
     values = [value for grid in grids.values() for row in grid for value in row if value is not None]
     if not values:
-        raise Error("times", "must have at least one measured cell to show")
+        raise Error("times", f"must have at least one kernel with {show}, got none")
     if show == "tflops":  # a CPU has gigaflops
         scale, prefix = unit_of(1e12 * max(values))
         units[show] = f"{prefix}FLOPS"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the layouts that a search found: time against memory."""
+"""Draws the parallel layouts that a search found: step time against memory."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def layouts(
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """Draws the predicted step time of each layout that fits over the memory of its fullest rank, next to the memory of
-    a GPU. A line connects the layouts that no other one beats in both (the Pareto front). Those in `search.layouts`
-    have their names, where there is room.
+    """Draws a point for each layout that fits: its predicted step time against the memory of its fullest rank. A line
+    marks the memory of a GPU. A line connects the layouts that no other one beats in both (the Pareto front). Layouts
+    of `search.layouts` on this line are numbered, where there is room, and listed by name at the side.
 
     search: what `Cost.search` returns. Pass it a larger `top=` to name more layouts.
     about: a text for the caption.
     """
     points = getattr(search, "points", None)
     if not isinstance(points, list):
-        raise Error("search", "must be what Cost.search returns")
+        raise Error("search", f"must be the result of Cost.search, got {type(search).__name__}")
     if not points:
-        raise Error("search", "has no layout that fits: pass a search that found some")
+        raise Error("search", "has no layout that fits: search with more memory or more GPUs")
     colours = theme_named(theme)
     front = _front(points)
     width = max(gib for _, gib in points) - min(gib for _, gib in points)

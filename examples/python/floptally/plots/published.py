@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws published runs: their exact MFU, and how far the printed one is from it."""
+"""Draws the MFU of published training runs: the exact MFU, and how far the printed MFU is from it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def published_mfu(
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """Draws the exact MFU of published runs: a row for each year, accelerator and precision, a point for each run, a
-    line for the median. Colours are kinds of model.
+    """Draws the exact MFU of published runs. There is a row for each year, accelerator and precision, with a point for
+    each run and a line at the median. Colours are kinds of model.
 
     expectation: what `floptally.expect` or `floptally.published_runs` returns.
     about: a text for the caption.
@@ -69,8 +69,9 @@ def published_gaps(
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """Draws how far the printed MFU of published runs is above the exact one, in per cent of the exact one: a row for
-    each way in which the sources count, with its runs and their median.
+    """Draws how far the printed MFU of published runs is above the exact MFU, in per cent of the exact one. There is a
+    row for each cause of such a gap (the FLOPs convention of the source), with a point for each run and a line at the
+    median.
 
     expectation: what `floptally.expect` or `floptally.published_runs` returns.
     about: a text for the caption.
@@ -98,8 +99,8 @@ def published_gaps(
 
 
 def gap_reason(run: PublishedRun) -> str:
-    """Returns in words why a run's printed MFU differs from the exact one: the way in which its source counts, and
-    its peak if that is more than 5 % off."""
+    """Returns text that says why a run's printed MFU differs from the exact one: the FLOPs convention of its source,
+    and the source's peak if that is more than 5 % off."""
     text = f"counts as {run.published_convention}"
     if run.published_convention is None:
         text = "only this figure is printed"
@@ -114,7 +115,7 @@ def gap_reason(run: PublishedRun) -> str:
 def _runs_of(expectation: Expectation) -> list[PublishedRun]:
     runs = getattr(expectation, "runs", None)
     if not isinstance(runs, list) or not runs:
-        raise Error("expectation", "must be a result of floptally.expect or floptally.published_runs")
+        raise Error("expectation", f"must be a result of floptally.expect or floptally.published_runs, got {type(expectation).__name__}")
     return runs
 
 

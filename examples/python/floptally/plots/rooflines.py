@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws a roofline: components by FLOPs per byte, under the limits of memory and compute units."""
+"""Draws a roofline: components of a model by FLOPs per byte, under the limits of memory bandwidth and compute."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ComparedRun(Protocol):
-    """One run of a comparison, such as a row of `floptally.hstu_report.compare`."""
+    """The fields of a run that `comparison_bars` draws, such as a row of `floptally.hstu_report.compare`."""
 
     @property
     def name(self) -> str:
@@ -46,7 +46,7 @@ class ComparedRun(Protocol):
 
     @property
     def speed_up(self) -> float:
-        """TFLOPS of one GPU divided by that of the first run."""
+        """TFLOPS of one GPU divided by that of the first run in the comparison."""
         ...
 
 
@@ -121,15 +121,15 @@ def comparison_bars(
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """Draws training runs side by side: average TFLOPS of one GPU, a tick at the fastest step, MFU and speed-up as
-    text.
+    """Draws a bar for each training run: the average TFLOPS of one GPU. A tick marks the fastest step; MFU and speed-up
+    are text.
 
     rows: from `floptally.hstu_report.compare`. TFLOPS and MFU are of all useful FLOPs over all time.
     theme: "light" or "dark".
     """
     colours = theme_named(theme)
     if not rows:
-        raise Error("rows", "must have at least one run")
+        raise Error("rows", "must have at least one run, got none")
     with look(colours):
         figure, axes = canvas(ax, 7.6, 1.6 + 0.42 * len(rows))
         most = max(row.best_tflops_per_gpu for row in rows)

@@ -124,7 +124,7 @@ def convention_spread(
     """
     colours = theme_named(theme)
     if reference not in totals:
-        raise Error("reference", f'must be one of the conventions in totals, got "{reference}"')
+        raise Error("reference", f'must be a convention in totals ({", ".join(totals)}), got "{reference}"')
     if totals[reference] <= 0:
         raise Error("totals", f'must be above 0 for "{reference}", got {totals[reference]}')
     names = sorted(totals, key=lambda name: (totals[name], name))
@@ -159,7 +159,8 @@ def _signed(percent: float) -> str:
 
 
 def convention_totals(config: Any, **batch: Any) -> dict[str, int]:
-    """Returns the useful FLOPs of a step by every convention. Pass the batch as to `floptally.flops`."""
+    """Returns the useful FLOPs of a batch by every convention, as {name: FLOPs}. Takes the batch by the keywords of
+    `floptally.flops`."""
     model = cost(config)
     return {how.name: model.flops(convention=how.name, **batch).total for how in conventions()}
 

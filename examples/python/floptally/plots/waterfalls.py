@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws a waterfall: from the peak down to the MFU, a bar for each cause."""
+"""Draws the waterfall of a training step: from the peak down to the MFU, a bar for each cause of lost time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def waterfall(
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """Draws where the MFU went: bars that step down from the peak, each labelled with its points.
+    """Draws how a training step loses MFU: bars step down from the peak, one for each cause, labelled in per cent of
+    the peak.
 
     waterfall: a Waterfall, or its JSON as a dict.
     about: what ran, for the caption. The caption also names the three largest causes; their names are bold.

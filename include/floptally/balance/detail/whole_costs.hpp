@@ -73,7 +73,7 @@ template <balance_cost Cost>
 /// `error` if the division leaves a remainder.
 [[nodiscard]] inline std::size_t samples_of(std::size_t costs, std::size_t loads) {
     if (loads == 0 || costs % loads != 0) {
-        refuse("costs", {"must have ", loads, " for each sample, got ", costs});
+        refuse("costs", {"must have a multiple of ", loads, " numbers, ", loads, " for each sample, got ", costs});
     }
     return costs / loads;
 }

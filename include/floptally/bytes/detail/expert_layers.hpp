@@ -83,7 +83,7 @@ struct expert_layers {
             std::min<std::uint64_t>(checked(batches, field) * choice.experts, checked(tokens, field) * choice.chosen);
         if (distinct < least || distinct > most) {
             refuse(field,
-                   {"must be from ", least, " to ", most, ": of ", choice.experts, " experts in each of ", layers,
+                   {"must be from ", least, " to ", most, " for ", choice.experts, " experts in each of ", layers,
                     " layers and ", batches, batches == 1 ? " batch, got " : " batches, got ", distinct});
         }
     }

@@ -28,7 +28,7 @@ class evaluation {
     [[nodiscard]] value evaluate(std::size_t index) {
         const expression& e = where_.expressions[index];
         if (in_.depth_ > 400) {
-            fail(e, {"an expression must be nested at most 400 deep, with the names that it uses: use fewer names"});
+            fail(e, {"an expression and the names that it uses must be nested at most 400 deep: use fewer names"});
         }
         in_.spend(1 + e.count);
         ++in_.depth_;

@@ -165,7 +165,8 @@ class floptally_format {
     [[nodiscard]] cost groups_cost(std::string_view key, part_list& parts) {
         const config_node* groups = config_.array(key);
         if (groups == nullptr || groups->count == 0) {
-            refuse(config_.field(key), {"must list at least one group of layers"});
+            refuse(config_.field(key),
+                   {"must list at least one group of layers, such as {\"repeat\": 32, \"parts\": [...]}"});
         }
         cost sum;
         std::uint64_t index = 0;
@@ -184,7 +185,8 @@ class floptally_format {
     [[nodiscard]] std::vector<cost> layer_parts(const config_fields& group) {
         const config_node* parts = group.array("parts");
         if (parts == nullptr || parts->count == 0) {
-            refuse(group.field("parts"), {"must list at least one part"});
+            refuse(group.field("parts"),
+                   {"must list at least one part, such as {\"type\": \"mlp\", \"intermediate_size\": 14336}"});
         }
         std::vector<cost> alone;
         for (std::size_t i = 0; i < parts->count; ++i) {

@@ -169,6 +169,71 @@ inline value last_of(const function_call& c) {
     const vector<value> all = c.items(0);
     return all.empty() ? value{} : all.back();
 }
+/// taken_stages(features, indices, n, first): the stages that a backbone hands out, in ascending order: `features`
+/// names them ("stem", "stage1", …), `indices` counts them (−1 is the last). Stage 0 is the stem, n is the last stage.
+/// A class without a stem counts from `first` = 1. If both arguments are null, the last stage is handed out.
+inline value taken_stages_of(const function_call& c) {
+    const std::int64_t last = c.number(2);
+    const std::int64_t first = c.number_or(3, 0);
+    if (last < first || last > 10'000) {
+        c.fail({"the last stage must be from ", first, " to 10000, got ", last});
+    }
+    const auto stages_in = [&](std::size_t at) {
+        vector<std::int64_t> stages;
+        for (const value& item : c.items(at)) {
+            std::int64_t stage = -1;
+            if (item.is_whole()) {
+                stage = item.number < 0 ? last + 1 + item.number : first + item.number;
+            } else if (item.type == value::kind::text) {
+                for (std::int64_t k = first; k <= last && stage < 0; ++k) {
+                    stage = item.text == (k == 0 ? std::string("stem") : text_of({"stage", k})) ? k : -1;
+                }
+            }
+            if (stage < first || stage > last || (!stages.empty() && stage <= stages.back())) {
+                c.refuse_argument(
+                    at, text_of({"must name stages from \"", first == 0 ? "stem" : "stage1", "\" to \"stage", last,
+                                 "\", or count them from 0 to ", last - first, ", each once and in this order"}));
+            }
+            stages.push_back(stage);
+        }
+        return stages;
+    };
+    vector<std::int64_t> taken;
+    for (const std::size_t at : {std::size_t{1}, std::size_t{0}}) {
+        if (!c.has(at)) {
+            continue;
+        }
+        const vector<std::int64_t> found = stages_in(at);
+        if (!taken.empty() && !(found == taken)) {
+            c.refuse_argument(at, "must be the stages of out_indices; leave one of the two out");
+        }
+        taken = found;
+    }
+    if (taken.empty()) {
+        taken.push_back(last);
+    }
+    vector<value> all;
+    for (const std::int64_t stage : taken) {
+        all.push_back(number_value(stage));
+    }
+    return c.in.list_of(std::move(all));
+}
+/// stage_sum(widths, stages): the sum of the widths of some stages. Stage k has width number k; the stem is as wide as
+/// stage 1.
+inline value stage_sum_of(const function_call& c) {
+    const vector<std::int64_t> widths = c.numbers(0);
+    std::int64_t sum = 0;
+    for (const std::int64_t stage : c.numbers(1)) {
+        const auto at = static_cast<std::size_t>(stage < 1 ? 0 : stage - 1);
+        if (at >= widths.size()) {
+            c.fail({"there is no width of stage ", stage, ": the list has ", widths.size(), " widths"});
+        }
+        if (__builtin_add_overflow(sum, widths[at], &sum)) {
+            c.fail({"the result must be at most 2^62: use smaller arguments"});
+        }
+    }
+    return number_value(sum);
+}
 /// different(list): the number of distinct texts in a list.
 inline value different_of(const function_call& c) {
     const vector<value> all = c.items(0);
@@ -290,7 +355,7 @@ inline value of_layer_of(const function_call& c) {
         const std::string field = text_of({c.in.config().field(layers->key), ".", node.key});
         const std::size_t digits = node.key.find_first_not_of("0123456789");
         if (node.key.empty() || node.key.size() > 9 || digits != std::string::npos) {
-            refuse(field, {"every key must be the index of a layer, such as \"12\""});
+            refuse(field, {"the key must be the index of a layer, such as \"12\", got \"", node.key, "\""});
         }
         if (std::stoll(node.key) != c.number(1)) {
             continue;
@@ -485,6 +550,8 @@ inline constexpr spec_function spec_functions[] = {{"window", 1, 1, window_of},
                                                    {"product", 1, 2, product_of},
                                                    {"last", 1, 1, last_of},
                                                    {"largest", 1, 1, largest_of},
+                                                   {"taken_stages", 3, 4, taken_stages_of},
+                                                   {"stage_sum", 2, 2, stage_sum_of},
                                                    {"numbers", 1, 1, numbers_of},
                                                    {"times", 2, 3, times_of},
                                                    {"different", 1, 1, different_of},

@@ -176,24 +176,33 @@ inline constexpr std::string_view one_words[] = {"every",    "factor", "freq",  
 
 /// Beginnings of words of training, quantisation and serving: "train" as in "training", "quant" as in "quantized".
 inline constexpr std::string_view outside_stems[] = {"calibrat", "checkpoint", "finetun", "optim",
-                                                     "pretrain", "quant",      "train",   "valid"};
+                                                     "pretrain", "train",      "valid"};
+/// The beginning of words of quantisation, which also name layers of a vector quantizer.
+inline constexpr std::string_view quantised_stem = "quant";
 /// Words of training, without a final "s".
 inline constexpr std::string_view training_words[] = {
-    "accumulation", "adam",  "batch",   "data",       "dataloader", "dataset",  "ddp",      "deepspeed",
-    "entropy",      "epoch", "eval",    "evaluation", "fsdp",       "grad",     "gradient", "iteration",
-    "learning",     "log",   "logging", "loss",       "lr",         "momentum", "peft",     "print",
-    "sample",       "save",  "sft",     "smoothing",  "sync",       "test",     "unsloth",  "warmup"};
+    "accumulation", "adam", "dataloader", "dataset",   "ddp",  "deepspeed", "entropy",
+    "epoch",        "eval", "evaluation", "fsdp",      "grad", "gradient",  "iteration",
+    "learning",     "log",  "logging",    "loss",      "lr",   "momentum",  "peft",
+    "print",        "save", "sft",        "smoothing", "sync", "unsloth",   "warmup"};
 /// Words of quantisation, of generation, of serving and of devices, without a final "s".
 inline constexpr std::string_view serving_words[] = {
-    "assistant",  "awq",     "beam",      "bit",       "cache",  "convert", "core",    "device",  "dp",       "ep",
-    "generation", "gptq",    "gpu",       "groupsize", "load",   "lookup",  "node",    "penalty", "pipeline", "pp",
-    "prefill",    "process", "scheduler", "tensor",    "thread", "tp",      "virtual", "vllm",    "worker",   "world"};
+    "assistant",  "awq",     "beam",      "bit",       "cache", "convert", "device", "dp",      "ep",
+    "generation", "gptq",    "gpu",       "groupsize", "load",  "lookup",  "node",   "penalty", "pipeline",
+    "pp",         "prefill", "scheduler", "thread",    "tp",    "virtual", "vllm",   "worker",  "world"};
+/// Words and ends of keys that also stand in names of layers. They are of training, quantisation or serving unless the
+/// key has one of `layer_words` too: "q_group_size" and "num_position_embeddings" are, "layer_group_size" and
+/// "post_process_channels" are not.
+inline constexpr std::string_view ambiguous_words[] = {"batch", "core", "data", "process", "sample", "tensor", "test"};
+inline constexpr std::string_view ambiguous_ends[] = {"group_size", "pos_embedding", "pos_embeddings",
+                                                      "position_embedding", "position_embeddings"};
+/// Words that name a size of a layer wherever they stand, without a final "s".
+inline constexpr std::string_view layer_words[] = {"channel", "conv",   "depth",  "dim",   "dimension", "expert",
+                                                   "head",    "hidden", "kernel", "layer", "width"};
 /// Keys of training and quantisation, or the ends of such keys. Whole keys are compared, because their single words
 /// also occur in keys of sizes.
-inline constexpr std::string_view outside_ends[] = {"group_size",      "parallel_size",      "max_steps",
-                                                    "total_steps",     "global_step",        "zero_stage",
-                                                    "sparsity_config", "compression_config", "pos_embedding",
-                                                    "pos_embeddings",  "position_embedding", "position_embeddings"};
+inline constexpr std::string_view outside_ends[] = {
+    "parallel_size", "max_steps", "total_steps", "global_step", "zero_stage", "sparsity_config", "compression_config"};
 /// Keys of generation and of adapters. "top_k" can also be the number of chosen experts. In that case the key with the
 /// number of experts is unread too and gets a note.
 inline constexpr std::string_view outside_names[] = {"alpha_pattern",
@@ -237,19 +246,22 @@ inline constexpr std::string_view plain_kinds[] = {"full_attention", "attention"
     };
     bool outside = std::any_of(std::begin(outside_ends), std::end(outside_ends), ends) ||
                    std::find(std::begin(outside_names), std::end(outside_names), name) != std::end(outside_names);
+    bool ambiguous = std::any_of(std::begin(ambiguous_ends), std::end(ambiguous_ends), ends);
+    bool of_layer = false;
     std::string_view first;
     std::string_view last;
     for (key_words key(name); key.next();) {
-        // "quantizer" is an exception, because a quantizer is a layer of the model.
-        const auto begins = [&key](std::string_view stem) {
-            return key.word.starts_with(stem) && !key.word.starts_with("quantizer");
-        };
+        const auto begins = [&key](std::string_view stem) { return key.word.starts_with(stem); };
         outside = outside || has_word(training_words, key.word) || has_word(serving_words, key.word) ||
                   std::any_of(std::begin(outside_stems), std::end(outside_stems), begins);
+        // "quantizer" is an exception, because a quantizer is a layer of the model.
+        ambiguous =
+            ambiguous || has_word(ambiguous_words, key.word) || (begins(quantised_stem) && !begins("quantizer"));
+        of_layer = of_layer || has_word(layer_words, key.word);
         first = first.empty() ? key.word : first;
         last = key.word;
     }
-    return outside || has_word(adapter_words, first) || has_word(adapter_words, last);
+    return outside || (ambiguous && !of_layer) || has_word(adapter_words, first) || has_word(adapter_words, last);
 }
 
 /// Returns true if a key and its value look like a size or a part of the model, so that reading the key would change

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -140,9 +141,9 @@ class model_reader {
         const std::string_view suffix = class_suffix();
         const scope::found_block head = scope_.find_block(suffix);
         if (head.entry == nullptr || !head.entry->is_class) {
-            refuse(scope_.config().field("model_type"),
-                   {"this type has no class with the head \"", suffix, "\": change architectures, got \"",
-                    scope_.model_spec().type(), "\""});
+            refuse(scope_.config().field("architectures"),
+                   {"names a class with the head \"", suffix, "\", which model_type \"", scope_.model_spec().type(),
+                    "\" does not have: name another class"});
         }
         if (!head.entry->lines.empty() && head.entry->lines.front().part == "as") {
             const std::string_view other = trimmed(head.entry->lines.front().rest);
@@ -154,13 +155,15 @@ class model_reader {
         if (encoder_.get() != nullptr) {
             encoder_->join_encoder(sum_, parts_, towers_);
         }
-        add_layers();
+        // A backbone hands out stages. The layers after the last of these run without use.
+        add_layers(suffix.ends_with("Backbone") ? scope_.number_or("layers_used", ~std::uint64_t{0})
+                                                : ~std::uint64_t{0});
         tied_ = scope_.on("always_tied") || (part_ != nullptr && !part_->is_side ? part_->tied : scope_.on("tied"));
         add_head(head);
         if (is_tower_) {
             if (options_.mtp_layers != 0) {
-                refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none: leave it out, "
-                               "or name another class"});
+                refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none: leave mtp out, "
+                               "or name a class with one"});
             }
             note_sizes();
             return finished_tower();
@@ -214,8 +217,9 @@ class model_reader {
 
     // ---- layers ----
 
-    void add_layers() {
-        layers_.read(part_ == nullptr ? ~std::uint64_t{0} : part_->layers_used, sum_, parts_);
+    /// Adds all layers. Only the results of the first `used` layers reach the loss.
+    void add_layers(std::uint64_t used = ~std::uint64_t{0}) {
+        layers_.read(part_ == nullptr ? used : std::min(used, part_->layers_used), sum_, parts_);
         put("norm", part_role::input, norm("first_norm"));
         if (!is_tower_) {
             put("after", part_role::layer, block_cost(scope_, "after"));
@@ -310,7 +314,7 @@ class model_reader {
         }
         if (options_.padded_vocab_size != 0 && !over_vocabulary_) {
             refuse("padded_vocab_size", {"needs a class with an lm_head, but the class in architectures has none: "
-                                         "leave it out, or name another class"});
+                                         "leave padded_vocab_size out, or name a class with one"});
         }
         if (over_vocabulary_ && scope_.on("always_tied") && scope_.has("tied") && !scope_.on("tied")) {
             notes_.emplace_back("tie_word_embeddings is false: counted as tied, which the class does anyway");
@@ -348,12 +352,11 @@ class model_reader {
             return;
         }
         if (scope_.has("no_mtp")) {
-            refuse("mtp",
-                   {"is not supported for model_type ", scope_.model_spec().type(), ", ", scope_.named("no_mtp").text});
+            refuse("mtp", {"must be 0 for model_type ", scope_.model_spec().type(), ", ", scope_.named("no_mtp").text});
         }
         if (!over_vocabulary_) {
-            refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none: leave it out, or "
-                           "name another class"});
+            refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none: leave mtp out, or "
+                           "name a class with one"});
         }
         const std::uint64_t h = scope_.number("h");
         const multi_token_prediction depths{.num_layers = options_.mtp_layers,

@@ -197,7 +197,7 @@ struct part_call {
             produced.push_back(name);
         }
         if (which >= 13) {
-            fail({"a block must write at most 13 values: write to a name that is read already"});
+            fail({"a block must write at most 13 values: write the new value to a name that no line below reads"});
         }
         return floptally::value::local(static_cast<unsigned>(which));
     }

@@ -213,7 +213,7 @@ template <class Part>
 [[gnu::cold]] inline cost cost_of(moe& part, const part_call& p) {
     const mask visits = p.attends("visits", measured("routed"));
     if (!visits.is<unit_statistics::measured>()) {
-        p.fail({"visits must be measured(\"NAME\"), the name of a measured amount"});
+        p.fail({"visits must be measured(\"NAME\"), such as measured(\"routed\")"});
     }
     part.shared_expert_gate = part.shared_expert_gate && part.shared_intermediate_size != 0;
     part.routed_is_measured = part.routed_is_measured || p.on("visits");
@@ -452,7 +452,7 @@ inline constexpr part_kind part_kinds[] = {
     // With `rows n`, the weights are applied to n additional learned vectors for each sequence.
     if (p.find("rows") != nullptr) {
         if (p.number("rows") == 0) {
-            p.fail({"rows must be at least 1, got 0: leave it out for none"});
+            p.fail({"rows must be at least 1, got 0: leave rows out if there are none"});
         }
         sum += (p.number("rows") - 1) * sum.with_shared_weights();
     }

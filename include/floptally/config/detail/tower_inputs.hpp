@@ -43,7 +43,7 @@ namespace floptally::inline v0_3::detail::specs {
     const std::uint64_t size = in.number_or(name, 1);
     if (size == 0) {
         refuse(in.config().field("image_size"),
-               {"must be at least patch_size, but ", name, " of its patches are 0", in.got("image_size")});
+               {"must be at least patch_size, so that an image has a patch", in.got("image_size")});
     }
     return number_within(in, name, size, 1, 0x7FFF'FFFF);
 }

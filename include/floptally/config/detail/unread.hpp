@@ -271,7 +271,7 @@ class key_check {
         if (strict_ == true) {
             refuse(config.field(child.key),
                    {"is not read by spec ", readers[0].by->name, near.empty() ? "" : "; nearest: ", near,
-                    "; correct or remove it, or turn strict off"});
+                    "; correct or remove the key, or pass --lenient or strict=False"});
         }
         const config_node* const known = near.empty() ? nullptr : config.find(near);
         const bool says_nearest = !near.empty() && !config.has_value(near);

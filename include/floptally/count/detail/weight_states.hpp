@@ -25,7 +25,7 @@ class weight_states {
 
         /// Returns true if the entry's weight has a LoRA adapter.
         [[nodiscard]] constexpr bool adapts(const cost_entry& entry) const {
-            return state == weight_state::lora && entry.per_rank.in != 0;
+            return state == weight_state::lora && entry.per_rank.exists();
         }
         [[nodiscard]] friend constexpr bool operator==(const decision&, const decision&) = default;
     };
@@ -148,7 +148,7 @@ class weight_states {
             const bool is_named = has_weight(entry.kind) && names(setting, part, entry);
             named = named || is_named;
             held = held || (is_named && holds_in(setting, layer));
-            adapts = adapts || (is_named && holds_in(setting, layer) && entry.per_rank.in != 0);
+            adapts = adapts || (is_named && holds_in(setting, layer) && entry.per_rank.exists());
         });
         if (!named) {
             throw error(field(i), unknown(parts, setting));

@@ -42,8 +42,8 @@ class owned_device {
         scope(const owned_device& device, cudaStream_t stream) : scope(device) {
             if (former_ != device.number_ && is_default(stream)) {
                 refuse("stream",
-                       {"is the default stream of device ", former_, ", which is current, but the memory is on device ",
-                        device.number_, ": pass a stream of that device"});
+                       {"is the default stream of the current device, ", former_, ", but the memory is on device ",
+                        device.number_, ": pass a stream of device ", device.number_});
             }
         }
         scope(const scope&) = delete;

@@ -183,7 +183,7 @@ struct length_list {
 /// Returns a list of sequences that fill their slots, from their boundaries.
 [[nodiscard]] inline length_list listed_boundaries(any_list boundaries, list_name field = list_name::cu_seqlens) {
     if (boundaries.count == 0) {
-        throw error(name_of(field), "must have at least one boundary, the 0 at its beginning");
+        throw error(name_of(field), "must have at least one boundary, the 0 at its beginning, got none");
     }
     --boundaries.count;
     length_list list = length_list_of(boundaries, field);

@@ -103,7 +103,7 @@ class spec_parser {
         if (line.indented) {
             if (block_ == nullptr) {
                 from.fail(
-                    {"an indented line must stand in a block: add a line such as \"mixer:\" above it, or remove the "
+                    {"an indented line must belong to a block: add a line such as \"mixer:\" above it, or remove the "
                      "indent"});
             }
             block_->lines.push_back(part(from, block_->is_class));
@@ -162,7 +162,7 @@ class spec_parser {
 
     void unique(bool is_there, std::string_view name, const lexer& from) const {
         if (is_there) {
-            from.fail({"\"", name, "\" stands twice: remove one"});
+            from.fail({"\"", name, "\" appears twice: remove one"});
         }
     }
 
