@@ -120,7 +120,7 @@ def process_state(model: Any) -> dict[str, Any]:
         "gradients": (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_anomaly_enabled()),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
         "autocast": [(torch.is_autocast_enabled(one), torch.get_autocast_dtype(one)) for one in ("cpu", "cuda")],
-        "attention": (cuda.flash_sdp_enabled(), cuda.mem_efficient_sdp_enabled(), cuda.math_sdp_enabled()),
+        "attention": (cuda.flash_sdp_enabled(), cuda.mem_efficient_sdp_enabled(), cuda.math_sdp_enabled(), cuda.cudnn_sdp_enabled()),
         "fast paths": (torch.backends.mha.get_fastpath_enabled(), torch._C._get_mkldnn_enabled()),
         "hooks of all modules": {key: len(value) for key, value in vars(modules).items() if key.startswith("_global_") and isinstance(value, dict)},
     }
@@ -129,7 +129,7 @@ def process_state(model: Any) -> dict[str, Any]:
         found["numpy.random"] = (kind, keys.tolist(), rest)
     if isinstance(model, torch.nn.Module):
         for name, one in model.named_modules():
-            hooks = (one._forward_hooks, one._forward_pre_hooks, one._backward_hooks, one._backward_pre_hooks)
+            hooks = (one._forward_hooks, one._forward_pre_hooks, one._backward_hooks, one._backward_pre_hooks, one._forward_hooks_with_kwargs)
             found[f"module {name}"] = (type(one), one.training, [list(each) for each in hooks])
         for name, tensor in (*model.named_parameters(), *model.named_buffers()):
             found[f"tensor {name}"] = (id(tensor), tensor.data_ptr() if not tensor.is_meta else 0, tensor.requires_grad, id(tensor.grad))
