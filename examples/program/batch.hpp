@@ -29,7 +29,8 @@
 namespace program {
 
 inline void add_batch_options(cxxopts::Options& options) {
-    options.add_options("Batch")("lengths", "tokens of each sequence; 2048x16 is 16 sequences of 2048", cxxopts::value<std::string>(), "512,1024")(
+    options.add_options("Batch")("lengths", "tokens of each sequence; 2048x16 is 16 sequences of 2048",
+                                 cxxopts::value<std::string>(), "512,1024")(
         "lengths-file", "--lengths from a file, separated by white space or commas", cxxopts::value<std::string>(),
         "FILE")("cu-seqlens", "boundaries of a packed sequence", cxxopts::value<std::string>(), "0,512,1536")(
         "cu-seqlens-padded", "boundaries with the padding that kernels process", cxxopts::value<std::string>(),

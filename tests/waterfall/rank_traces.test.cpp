@@ -201,9 +201,8 @@ TEST_CASE("collectives without a match in other ranks' traces are counted and no
 
 TEST_CASE("traces replace estimates, and no time that the caller has from elsewhere") {
     using floptally::apart_kind;
-    const floptally::traced_step traced{
-        .apart = {{"communication", 3, apart_kind::communication, "in the trace"},
-                  {"optimizer", 2, apart_kind::optimizer, "in the trace"}}};
+    const floptally::traced_step traced{.apart = {{"communication", 3, apart_kind::communication, "in the trace"},
+                                                  {"optimizer", 2, apart_kind::optimizer, "in the trace"}}};
     const auto times = [&](std::vector<floptally::time_apart> apart, std::uint64_t gpus) {
         std::vector<std::string> shown;
         const floptally::time_breakdown timed{.step = {10, gpus, 1}, .apart = std::move(apart)};
@@ -221,9 +220,9 @@ TEST_CASE("traces replace estimates, and no time that the caller has from elsewh
           texts{"all-reduce 4.000000 measured", "optimizer 2.000000 in the trace"});
     CHECK(times({{"all-reduce", 4, apart_kind::communication, "from our own counters"}}, 8) ==
           texts{"all-reduce 4.000000 from our own counters", "optimizer 2.000000 in the trace"});
-    CHECK(times({{"checkpoint", 1, apart_kind::other, "by hand"}}, 1) ==
-          texts{"checkpoint 1.000000 by hand", "communication 3.000000 in the trace",
-                "optimizer 2.000000 in the trace"});
+    CHECK(times({{"checkpoint", 1, apart_kind::other, "by hand"}}, 1) == texts{"checkpoint 1.000000 by hand",
+                                                                               "communication 3.000000 in the trace",
+                                                                               "optimizer 2.000000 in the trace"});
 }
 
 }  // namespace rank_traces_test
