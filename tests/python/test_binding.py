@@ -38,6 +38,31 @@ def test_a_keyword_argument_whose_name_is_built_at_run_time_is_accepted(llama: f
         llama.total_flops(**{"".join(["len", "ghts"]): [5]})  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("seq_lens", "did you mean 'lengths'"),
+        ("sequence_lengths", "did you mean 'lengths'"),
+        ("tokens", "did you mean 'lengths'"),
+        ("input_ids", "tokens are counted, not their ids: pass lengths=, attention_mask=, cu_seqlens=$"),
+        ("labels", "tokens are counted, not their ids: pass lengths=, attention_mask=, logits=$"),
+        ("position_ids", "sequences are counted, not their positions: pass lengths=, cu_seqlens=$"),
+        ("pixel_values", "sizes of pictures are counted, not their values: pass grid_thw=, pixels=, images=$"),
+        ("image_grid_thw", "did you mean 'grid_thw'"),
+        ("input_features", "frames are counted, not their values: pass audio_frames=$"),
+    ],
+)
+def test_a_keyword_of_a_trainers_batch_names_the_argument_that_takes_it(llama: floptally.Cost, name: str, hint: str) -> None:
+    meter = floptally.Meter(llama, gpus=1, peak_tflops=989)
+    for call in (llama.flops, llama.total_flops, meter.add):
+        with pytest.raises(TypeError, match=f"got an unexpected keyword argument '{name}'; {hint}"):
+            call(**{name: [5]})  # type: ignore[operator]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'input_ids'; tokens are counted, not their ids: pass lengths=$"):
+        floptally.Tally(llama).add_padded(input_ids=[5], row_length=9)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'labels'$"):
+        floptally.Plan(labels=[5])  # type: ignore[call-arg]
+
+
 def test_a_batch_passed_by_position_is_a_type_error(llama: floptally.Cost) -> None:
     meter = floptally.Meter(llama, gpus=1, peak_tflops=989)
     for call, name in ((llama.flops, "flops"), (llama.total_flops, "total_flops"), (meter.add, "add")):

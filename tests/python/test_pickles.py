@@ -40,10 +40,27 @@ def test_layouts_scopes_exchange_plans_and_groups_can_be_pickled(way: Any) -> No
         assert all(again.groups_of(place, size - 1) == groups.groups_of(place, size - 1) for place, size in enumerate(dp_sizes))
 
 
-def test_the_error_for_pickling_totals_says_what_to_pickle_instead(llama: floptally.Cost) -> None:
-    meter = floptally.Meter(llama, gpus=1, peak_tflops=989)
-    with meter.step(1.0):
-        meter.add(lengths=[5])
-    with pytest.raises(floptally.Error, match="^totals: cannot be pickled: pickle the meter, or the result of scalars"):
-        pickle.dumps(meter.run)
-    assert pickle.loads(pickle.dumps(meter)).run.useful == meter.run.useful
+@pytest.mark.parametrize("way", [lambda value: pickle.loads(pickle.dumps(value)), copy.deepcopy], ids=["pickle", "deepcopy"])
+def test_pickled_totals_have_the_counts_rates_and_percentiles_of_the_meter(llama: floptally.Cost, way: Any) -> None:
+    meter = floptally.Meter(llama, gpus=2, peak_tflops=989)
+    no_peak = floptally.Meter(llama, gpus=2)
+    for lengths, seconds in (([5, 900], 1.0), ([7], 0.25), ([1], 3.5)):
+        for each in (meter, no_peak):
+            with each.step(seconds):
+                each.add(lengths=lengths, row_length=1024)
+    names = [name for name in dir(floptally.Totals) if not name.startswith("_") and name not in ("percentile", "tally")]
+    assert len(names) > 20
+    for totals in (meter.run, meter.interval, meter.last_step, no_peak.run, floptally.Meter(llama, gpus=1).run):
+        again = way(totals)
+        assert type(again) is floptally.Totals and repr(again) == repr(totals) and again.tally == totals.tally
+        for name in names:
+            try:
+                expected = getattr(totals, name)
+            except floptally.Error as error:  # a single step has no percentiles, and no steps have no rates
+                with pytest.raises(floptally.Error) as raised:
+                    getattr(again, name)
+                assert str(raised.value) == str(error)
+            else:
+                assert getattr(again, name) == expected
+    assert [way(meter.run).percentile(percent) for percent in (1, 50, 99)] == [meter.run.percentile(percent) for percent in (1, 50, 99)]
+    assert way(meter.run).max_step_seconds == 3.5

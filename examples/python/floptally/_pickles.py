@@ -9,7 +9,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from ._core import CanonicalGroups, ExchangePlan, ParallelLayout, Scope, Totals
+from ._core import CanonicalGroups, ExchangePlan, ParallelLayout, Scope
 from ._errors import Error
 
 
@@ -43,13 +43,8 @@ def _of_groups(groups: CanonicalGroups) -> tuple[Any, ...]:
     raise AssertionError
 
 
-def _of_totals(totals: Totals) -> tuple[Any, ...]:
-    raise Error("totals", "cannot be pickled: pickle the meter, or the result of scalars()")
-
-
 # `pickle` and `copy` look these up.
 copyreg.pickle(ParallelLayout, _of_layout)
 copyreg.pickle(Scope, _of_scope)
 copyreg.pickle(ExchangePlan, _of_exchange)
 copyreg.pickle(CanonicalGroups, _of_groups)
-copyreg.pickle(Totals, _of_totals)

@@ -52,6 +52,55 @@ std::string hint_of_lengths(std::string_view word, const py::kwargs& passed) {
            number(rows, "batch_size");
 }
 
+/// A hint such as "; did you mean 'lengths'?" for a keyword that trainers use for a batch. It names the parameters of
+/// the call that take the same batch. Empty for other keywords.
+std::string hint_of_batch(std::string_view word, const arguments& passed) {
+    struct trainer_keyword {
+        std::string_view name;
+        std::string_view reason;
+        std::string_view parameters[3];  ///< fewer: the others are empty
+    };
+    constexpr std::string_view ids = "tokens are counted, not their ids";
+    constexpr std::string_view pictures = "sizes of pictures are counted, not their values";
+    static const trainer_keyword known[] = {
+        {"seq_lens", "", {"lengths"}},
+        {"seqlens", "", {"lengths"}},
+        {"seq_lengths", "", {"lengths"}},
+        {"sequence_lengths", "", {"lengths"}},
+        {"batch_seqlens", "", {"lengths"}},
+        {"num_tokens", "", {"lengths"}},
+        {"tokens", "", {"lengths"}},
+        {"token_counts", "", {"lengths"}},
+        {"input_ids", ids, {"lengths", "attention_mask", "cu_seqlens"}},
+        {"decoder_input_ids", ids, {"lengths"}},
+        {"token_ids", ids, {"lengths", "attention_mask", "cu_seqlens"}},
+        {"labels", ids, {"lengths", "attention_mask", "logits"}},
+        {"position_ids", "sequences are counted, not their positions", {"lengths", "cu_seqlens"}},
+        {"pixel_values", pictures, {"grid_thw", "pixels", "images"}},
+        {"image_grid_thw", "", {"grid_thw"}},
+        {"video_grid_thw", "", {"grid_thw"}},
+        {"input_features", "frames are counted, not their values", {"audio_frames"}}};
+    for (const trainer_keyword& each : known) {
+        if (each.name != word) {
+            continue;
+        }
+        std::string choices;
+        for (const std::string_view parameter : each.parameters) {
+            if (!parameter.empty() && passed.has(parameter)) {
+                append_item(choices, std::string(parameter) + "=");
+            }
+        }
+        if (choices.empty()) {
+            return {};
+        }
+        if (each.reason.empty()) {
+            return "; did you mean '" + choices.substr(0, choices.size() - 1) + "'?";
+        }
+        return "; " + std::string(each.reason) + ": pass " + choices;
+    }
+    return {};
+}
+
 }  // namespace
 
 py::handle arguments::find(std::string_view name) const {
@@ -102,7 +151,10 @@ void arguments::refuse_name(py::handle name, const py::kwargs& by_name) const {
     for (const signature::parameter& parameter : callee_.parameters) {
         known.push_back(parameter.name);
     }
-    const std::string hint = has("lengths") ? hint_of_lengths(word, by_name) : std::string();
+    std::string hint = has("lengths") ? hint_of_lengths(word, by_name) : std::string();
+    if (hint.empty()) {
+        hint = hint_of_batch(word, *this);
+    }
     throw py::type_error(callee_.called + "() got an unexpected keyword argument '" + word + "'" +
                          (hint.empty() ? did_you_mean(word, known) : hint));
 }

@@ -501,6 +501,50 @@ void rate(const bound_class<shown_totals>& type, const char* name) {
     });
 }
 
+/// The durations as plain Python data: the shortest, the longest, and a dict from bucket to count.
+py::object durations_state(const shown_totals& t) {
+    if (!t.step_seconds) {
+        return py::none();
+    }
+    py::dict counts;
+    for (std::size_t i = 0; i < duration_histogram::bucket_count; ++i) {
+        if (t.step_seconds->bucket(i) != 0) {
+            counts[py::int_(i)] = t.step_seconds->bucket(i);
+        }
+    }
+    const bool has_steps = t.step_seconds->count() != 0;
+    return py::make_tuple(has_steps ? t.step_seconds->min() : 0, has_steps ? t.step_seconds->max() : 0, counts);
+}
+
+py::tuple state_of_totals(const shown_totals& t) {
+    return py::make_tuple(t.totals.steps, t.totals.seconds, t.totals.gpu_seconds, t.totals.peak_tflop,
+                          to_int(t.totals.useful), to_int(t.totals.padded), to_int(t.totals.executed), t.totals.batch,
+                          durations_state(t));
+}
+
+shown_totals totals_of_state(const py::tuple& state) {
+    step_totals done;
+    done.steps = state[0].cast<std::uint64_t>();
+    done.seconds = state[1].cast<double>();
+    done.gpu_seconds = state[2].cast<double>();
+    done.peak_tflop = state[3].cast<double>();
+    done.useful = to_flops(state[4], "useful");
+    done.padded = to_flops(state[5], "padded");
+    done.executed = to_flops(state[6], "executed");
+    done.batch = value_of<tally>(state[7]);
+    shown_totals shown(done);
+    if (!state[8].is_none()) {
+        const auto durations = state[8].cast<py::tuple>();
+        std::array<std::uint64_t, duration_histogram::bucket_count> buckets{};
+        for (const auto& [bucket, count] : durations[2].cast<py::dict>()) {
+            buckets.at(bucket.cast<std::size_t>()) = count.cast<std::uint64_t>();
+        }
+        shown.step_seconds =
+            duration_histogram::from_buckets(buckets, durations[0].cast<double>(), durations[1].cast<double>());
+    }
+    return shown;
+}
+
 void bind_totals(py::module_& module) {
     bound_class<shown_totals> type = new_class<shown_totals>(module, "Totals");
     made_elsewhere(type, "a Meter's last_step, interval or run");
@@ -536,6 +580,9 @@ void bind_totals(py::module_& module) {
     rate<&step_rates::useful_fraction>(type, "useful_fraction");
     rate<&step_rates::useful_flops_fraction>(type, "useful_flops_fraction");
     rate<&step_rates::step_seconds>(type, "step_seconds");
+    pickles(
+        type, [](const shown_totals& t) { return state_of_totals(t); },
+        [](const py::object& state) { return totals_of_state(py::tuple(state)); });
 }
 
 /// Warns if a resumed run was counted differently.

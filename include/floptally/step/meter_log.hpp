@@ -198,17 +198,18 @@ class metric_list {
 /// seconds since 1970. A reduction adds "train/rank_seconds_max", "…_min", "train/rank_spread_pct",
 /// "train/slowest_rank" and "train/slowest_rank_steps_pct". If the peak is unknown, there is no MFU. A run with a wall
 /// clock (`meter::goodput`) adds "train/wall_seconds", "train/goodput_pct" and "train/mfu_wall_pct". Steps that could
-/// not be counted (`on_error::leave_out`) add "train/steps_left_out". If no step could be counted, this is the only
-/// metric.
+/// not be counted (`on_error::leave_out`) add "train/steps_left_out". An interval without a counted step has no other
+/// metric. Throws `error` before the first step of the run.
 [[nodiscard]] inline std::vector<metric> metrics(const meter& steps, const step_series& done,
                                                  std::string_view prefix = "train/") {
     detail::metric_list list(steps, prefix);
     const bool is_run = &done == &steps.run();
-    if (const std::uint64_t left_out = is_run ? steps.left_out().run : steps.left_out().interval; left_out != 0) {
+    const std::uint64_t left_out = is_run ? steps.left_out().run : steps.left_out().interval;
+    if (left_out != 0) {
         list.add("steps_left_out", static_cast<double>(left_out));
-        if (done.totals.steps == 0) {
-            return list.take();
-        }
+    }
+    if (done.totals.steps == 0 && (left_out != 0 || steps.run().totals.steps != 0)) {
+        return list.take();
     }
     list.add(done.totals);
     list.add("step_seconds_p50", done.step_seconds.percentile(50));
