@@ -4,7 +4,7 @@
 /// @file
 /// The conventions by which well-known tools count FLOPs.
 ///
-/// Pass a convention to `flop_counter` to get the tool's number.
+/// Pass one of these conventions to `flop_counter` to get the number that its tool reports.
 
 #include <floptally/text/macros_begin.hpp>
 

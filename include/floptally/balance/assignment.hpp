@@ -23,9 +23,10 @@ namespace floptally::inline v0_3 {
 /// An assignment of samples to ranks, with the loads of each rank.
 struct assignment {
     std::vector<std::uint32_t> rank_of{};  ///< rank of each sample
-    std::vector<std::uint32_t> samples{};  ///< samples of rank 0, then those of rank 1, …; in ascending order within
+    std::vector<std::uint32_t> samples{};  ///< sample indices: those of rank 0, then of rank 1, …; ascending within
                                            ///< each rank
-    /// Index in `samples` where each rank's samples begin; the last entry is their end.
+    /// For each rank, the index in `samples` at which its samples begin. One more entry at the end is the size of
+    /// `samples`.
     std::vector<std::size_t> boundaries{};
     std::vector<uint128> loads{};    ///< the loads of rank 0, then those of rank 1, …; in units of 2^exponent
     std::size_t loads_per_rank = 1;  ///< number of loads of each rank, such as 2 for vision and language

@@ -19,7 +19,7 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// `partition`: an assignment of samples to ranks that gives all ranks about as many FLOPs.
+/// `partition` assigns samples to ranks so that all ranks get about as many FLOPs.
 
 namespace floptally::inline v0_3 {
 
@@ -57,7 +57,7 @@ struct balance_options {
     /// the better starting assignment is the result. The budget is a count and not a time limit, so that every rank
     /// gets the same assignment.
     std::uint64_t budget = automatic_budget;
-    /// How close to the optimum the search goes. With more than 16 samples (or groups) it ends when the largest load is
+    /// The precision of the search. With more than 16 samples (or groups) the search ends when the largest load is
     /// within 1 ÷ `fineness` of a lower bound. 0: it ends at the bound, or when no exchange helps. With fewer samples
     /// it always ends at the optimum.
     std::uint64_t fineness = 1024;

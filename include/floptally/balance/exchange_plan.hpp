@@ -162,8 +162,8 @@ class exchange_plan {
         require_as_many(owners_.size(), "owners", bytes_.size(), "sizes");
         constexpr std::uint64_t most =
             std::numeric_limits<std::uint64_t>::max() / exchange_alignment * exchange_alignment;
-        // Without a limit of the caller, the limit is `most`. A larger size, rounded up to a multiple of 8, would not
-        // fit 64 bits.
+        // If the caller sets no limit, the limit is `most`. A larger size, rounded up to a multiple of 8, would not fit
+        // 64 bits.
         const bool own_limit = max_buffer_bytes < most;
         for (std::size_t i = 0; i < bytes_.size(); ++i) {
             const bool fits = bytes_[i] <= std::numeric_limits<std::uint64_t>::max() / bytes_per_element;
@@ -225,8 +225,7 @@ class exchange_plan {
     std::uint64_t ranks_;
     std::uint64_t window_;
     std::vector<std::uint64_t> owners_;
-    std::vector<std::uint64_t> destinations_;               ///< destination rank of each sample; the microbatch is not
-                                                            ///< part of it
+    std::vector<std::uint64_t> destinations_;               ///< destination rank of each sample, without its microbatch
     std::vector<std::uint64_t> bytes_;                      ///< bytes of each sample
     std::vector<std::vector<std::uint64_t>> microbatches_;  ///< indices of the samples of each microbatch, ascending
 };
@@ -245,8 +244,8 @@ template <class BytesOf>
     return buffer;
 }
 
-/// Throws if `exchange` does not belong to rank `rank` of `ranks`, or if a buffer is null, has a wrong size or does not
-/// begin at a multiple of `exchange_alignment`.
+/// Throws if `exchange` does not belong to rank `rank` of `ranks`. Also throws if a buffer is null, has a wrong size,
+/// or does not begin at a multiple of `exchange_alignment`.
 inline void require_exchange(const rank_exchange& exchange, std::uint64_t rank, std::uint64_t ranks,
                              std::span<const std::byte> send, std::span<const std::byte> receive) {
     if (exchange.rank != rank) {
@@ -340,7 +339,8 @@ void prepare_together(std::uint64_t rank, Reducer& everyone, Prepare prepare) {
     } catch (...) {
         own_error = std::current_exception();
     }
-    std::uint64_t failed = own_error ? rank + 1 : 0;  // If several ranks failed, the error names the last of them.
+    std::uint64_t failed = own_error ? rank + 1 : 0;  // If several ranks failed, the error names the one with the
+                                                      // largest number.
     everyone.max(std::span<std::uint64_t>(&failed, 1));
     if (own_error) {
         std::rethrow_exception(own_error);

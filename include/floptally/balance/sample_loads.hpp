@@ -22,7 +22,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// Adds the FLOPs of some components to one of the loads, with a weight for each of these FLOPs.
+/// A setting that adds the FLOPs of some components, multiplied by `weight`, to one of the loads.
 struct component_load {
     /// The components, as a pattern such as "vision.*". If several patterns match a component, the last one counts.
     component_name components = "*";
@@ -68,7 +68,7 @@ template <integer_range Lengths>
 }
 
 /// Returns the weighted FLOPs of each sample for each load: `loads_of(by_component)` adjacent numbers for each sample.
-/// Throws if no pattern matches a component.
+/// Throws if a component matches none of the patterns.
 [[nodiscard]] inline std::vector<flops> sample_loads(const flop_counter& model, std::span<const tally> samples,
                                                      std::span<const component_load> by_component,
                                                      view seen = view::useful) {

@@ -22,12 +22,12 @@ struct cp_rank {
 /// The context-parallel shard that a tally counts, if its creator marked it. `context_parallel_pack::tally_of` marks
 /// its tallies.
 ///
-/// A sum over ranks uses the mark to check what the caller says about the ranks' data. If the caller wrongly says that
-/// context-parallel ranks hold copies, equal shards would be counted once instead of `cp` times. Without the mark this
-/// error cannot be detected.
+/// The mark says which context-parallel shard a tally counts. With it a sum over ranks checks what the caller says
+/// about the ranks' data. If the caller wrongly says that context-parallel ranks hold copies, equal shards would be
+/// counted once instead of `cp` times. Without the mark this error cannot be detected.
 class context_shard {
   public:
-    /// Marks no shard: the tally counts whole sequences.
+    /// Creates the mark of a tally that counts whole sequences and not a shard.
     constexpr context_shard() = default;
 
     /// Marks the shard of one rank. With `cp` = 1 the shard is the whole sequence, and nothing is marked.
@@ -68,7 +68,7 @@ class context_shard {
 /// the same axis throws, since it would count the ranks twice.
 class added_up {
   public:
-    /// Marks nothing: the tally was not summed over ranks.
+    /// Creates the mark of a tally that was not summed over ranks.
     constexpr added_up() = default;
 
     /// Marks a sum over these axes of a parallel layout, one bit for each `parallel_axis`. `visits` is true if the sum

@@ -202,15 +202,15 @@ struct speculation {
     [[nodiscard]] friend constexpr bool operator==(const speculation&, const speculation&) = default;
 };
 
-/// The model of speculative decoding whose passes are counted.
+/// Selects the model of speculative decoding whose passes are counted: the target model or the draft model.
 enum class speculating : std::uint8_t {
     target,  ///< the large model: it verifies all drafted tokens of a step in one pass
     draft    ///< the small model: it reads the tokens that are new to it, then drafts tokens one by one
 };
 
 /// A batch source: the passes of a request that is decoded speculatively, after its prompt was prefilled. Count the
-/// prefill with `request_passes`, as a request with one generated token. Accepted tokens count as useful, and all
-/// tokens that a pass runs as padded: rejected tokens are like padding.
+/// prefill with `request_passes`, as a request with one generated token. All tokens that a pass runs count as padded,
+/// but only accepted tokens count as useful. So rejected tokens are like padding.
 ///
 /// In each step, the target reads the last sampled token and the drafted tokens. The draft model first reads the tokens
 /// that are new to it: the last sampled token, and before it the last drafted token if all were accepted. Then it reads

@@ -25,7 +25,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// A batch source: lengths of sequences that fill their slots. A length of 0 adds nothing.
+/// A batch source: sequences without padding, by their lengths. A length of 0 adds nothing.
 template <integer T>
 class sequence_lengths {
   public:
@@ -156,8 +156,8 @@ template <integer_range Lengths, integer_range Keys>
     return lengths_and_parts<element_of<Lengths>, element_of<Keys>>(
         lengths, {encoder_lengths, &sequence::keys, "encoder_lengths"});
 }
-/// The padding of an encoder-decoder's rows: the length that the decoder's and the encoder's rows are padded to. Empty:
-/// the rows of that side are not padded.
+/// The padding of an encoder-decoder's rows: the length that the decoder's and the encoder's rows are padded to. If a
+/// member is empty, the rows of that side are not padded.
 struct both_row_lengths {
     std::optional<std::uint64_t> row_length{};
     std::optional<std::uint64_t> encoder_row_length{};
@@ -320,7 +320,7 @@ class packed_slots {
                            bool may_be_fewer)
         : real_(real), slots_(slots), num_real_seqs_(num_real_seqs), may_be_fewer_(may_be_fewer) {}
 
-    // The names of the lists of sequences and of slots in errors.
+    // Errors call the lists of sequences and of slots by these names.
     [[nodiscard]] constexpr const char* real_field() const { return may_be_fewer_ ? "cu_seqlens_real" : "cu_seqlens"; }
     [[nodiscard]] constexpr const char* slots_field() const {
         return may_be_fewer_ ? "cu_seqlens" : "cu_seqlens_padded";

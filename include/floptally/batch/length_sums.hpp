@@ -347,8 +347,8 @@ template <class List>
 /// If a tally without masks gets fewer lengths than this, adding them one by one is faster.
 inline constexpr std::size_t short_input = 8;
 
-/// Adds the sums of `n` lengths that fill their slots to both views of a tally's accumulators. If there are few lengths
-/// and no masks, the sums stay in registers.
+/// Adds the sums over `n` sequences without padding to both views (useful and padded) of a tally's accumulators. If
+/// there are few lengths and no masks, the sums stay in registers.
 template <class List, class Accumulators>
 [[gnu::always_inline]] constexpr void add_filled(List list, std::size_t n, Accumulators& accumulators) {
     const sum_space space = accumulators.space();

@@ -99,7 +99,7 @@ concept tower_sample = batch_sample<T> && !std::same_as<T, sequence>;
 
 namespace detail {
 
-/// A replacement of a tally's accumulators that adds nothing. If it is passed to a source's `add_to`, the source only
+/// Takes the place of a tally's accumulators and adds nothing. If it is passed to a source's `add_to`, the source only
 /// checks its numbers and throws its errors.
 class checking_accumulators {
   public:
@@ -218,7 +218,7 @@ struct slotted {
 /// A sequence and its slot. If `real` is {}, it is a mock sequence: the slot is only padding.
 using slotted_sequence = slotted<sequence>;
 
-/// A batch of `times()` equal samples that fill their slots. Counting takes the same time for any number of samples.
+/// A batch of `times()` equal samples without padding. Counting takes the same time for any number of samples.
 template <batch_sample Sample>
 class equal_samples {
   public:
@@ -247,7 +247,8 @@ class equal_samples {
     std::uint64_t times_;
 };
 
-/// A batch of samples in an array. Each element is a sample that fills its slot, or a sample with its slot (`slotted`).
+/// A batch of samples in an array. Each element is a sample without padding, or a sample together with its padded slot
+/// (`slotted`).
 template <class Element>
 class listed_samples {
     template <class T>

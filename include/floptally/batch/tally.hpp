@@ -97,7 +97,7 @@ class tally : public adds_batches<tally> {
         detail::say_what_a_batch_lacks<T>();
     }
 
-    /// Adds one sequence that fills its slot.
+    /// Adds one sequence without padding.
     constexpr void add(const sequence& real) { add_sample(real, real); }
 
     /// Adds one sequence and the slot that it is padded to. Pass {} as `real` for a mock sequence.
@@ -141,8 +141,9 @@ class tally : public adds_batches<tally> {
                                   std::to_string(amount.useful) + " useful: the padded amount includes the useful one");
         }
         std::size_t index = masks().find(accumulator);
-        for (const modality in : {modality::vision, modality::audio}) {  // A measured statistic's name is unique across
-                                                                         // modalities, so at most one of them has it.
+        for (const modality in : {modality::vision, modality::audio}) {  // The name of a measured statistic is unique
+                                                                         // across modalities, so at most one modality
+                                                                         // has it.
             index = index == masks().size() ? masks().find(accumulator.in(in)) : index;
         }
         if (index == masks().size()) {
@@ -161,14 +162,14 @@ class tally : public adds_batches<tally> {
         return index != masks().size() && measured.is_measured() && (measured_ & bit_of(index)) != 0;
     }
     /// Records that an amount of a measured statistic was added, even if it was 0. Call it if the accumulators come
-    /// from a sum over ranks or from a file, because they do not show whether an amount of 0 was added. Has no effect
-    /// for a statistic that this tally does not count.
+    /// from a sum over ranks or from a file. Such accumulators do not show whether an amount of 0 was added. Has no
+    /// effect for a statistic that this tally does not count.
     constexpr void mark_measured(const statistic& measured) {
         const std::size_t index = masks().find(measured);
         measured_ |= index != masks().size() && measured.is_measured() ? bit_of(index) : 0;
     }
-    /// Adds the marks of another tally with the same masks: a statistic that was added to `mine` counts as added
-    /// here.
+    /// Copies the marks of another tally with the same masks: a measured statistic that was added to `mine` counts as
+    /// added to this tally too.
     constexpr void mark_measured(const tally& mine) { measured_ |= mine.measured_; }
 
     /// Adds another tally of the same masks in the same order.
@@ -197,7 +198,8 @@ class tally : public adds_batches<tally> {
     }
 
     /// Returns the sum of a statistic over the batch; for a mask, the number of attended pairs. Throws `error` if the
-    /// statistic does not follow from the moments and this tally was built without an accumulator for it.
+    /// statistic can be computed neither from moments (such as Σ length and Σ length²) nor from an accumulator of this
+    /// tally.
     [[nodiscard]] constexpr std::uint64_t pairs(view seen, const statistic& which) const {
         detail::require_amounts(seen);
         const auto moment = [&](accumulator kind) { return uint128{get(seen, kind, which.in())}; };
@@ -220,7 +222,7 @@ class tally : public adds_batches<tally> {
         return accumulators_[accumulators_.offset(seen) + detail::tally_accumulators::before_masks(masks()) + index];
     }
 
-    /// Returns the masks and other statistics with an accumulator of their own.
+    /// Returns the masks and other statistics for which this tally has an accumulator.
     [[nodiscard]] constexpr const mask_set& masks() const { return accumulators_.masks(); }
 
     /// Returns all accumulators, first useful, then padded: the input of a SUM all-reduce. Each view has the fixed

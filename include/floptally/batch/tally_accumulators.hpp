@@ -165,7 +165,7 @@ class tally_accumulators {
         each_accumulator(padded, [&](std::size_t place, std::uint64_t amount) { apply(place, 0, amount); });
     }
 
-    /// Adds an amount to an accumulator of each view, and records whether a sum wrapped.
+    /// Adds an amount to an accumulator of each view, and records whether a sum overflowed.
     struct addition {
         std::uint64_t* useful;
         std::uint64_t* padded;
@@ -224,7 +224,8 @@ class tally_accumulators {
         });
     }
 
-    /// True if the amounts to add are stored in memory of their own, so that the addition does not overwrite them.
+    /// True if the amounts to add are not stored in the accumulators' memory, so that the addition does not overwrite
+    /// the amounts.
     template <class Sums>
     static constexpr bool is_apart = !std::is_same_v<Sums, amounts>;
 

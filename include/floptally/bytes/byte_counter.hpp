@@ -90,8 +90,8 @@ struct decoded_keys {
     if (attends.is<mask_statistics::best_compressed_keys>()) {
         return {true, attends.pairs(all)};
     }
-    // A query reads the blocks of keys that were complete at the token before it. These are the pairs of queries that
-    // all stand one token earlier.
+    // A query reads the blocks of keys that were complete at the previous token. So these are the pairs of the same
+    // queries with one cached token less.
     if (attends.is<mask_statistics::compressed_keys>()) {
         return {true, attends.pairs({.length = all.length, .past = all.past - 1})};
     }
@@ -186,7 +186,8 @@ class byte_counter : public adds_batches<byte_counter> {
     void add_routed(const useful_and_padded& visits) { seen_.batch().add_routed(visits); }
 
     /// Adds the measured number of distinct experts whose weights were read, summed over all layers and batches.
-    /// Without it the bytes of experts' weights are an upper bound: as many experts as tokens visit, or all.
+    /// Without it the bytes of experts' weights are an upper bound: each visit of a token is assumed to read another
+    /// expert, until all experts are read.
     void add_distinct_experts(std::uint64_t count) {
         distinct_experts_ = checked(distinct_experts_.value_or(0), "distinct_experts") + count;
     }

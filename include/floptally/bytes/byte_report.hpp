@@ -150,8 +150,9 @@ template <class Moved>
 
 /// Returns how much longer a step takes because memory bandwidth limits it, not FLOPs. `memory_tbps` is the bandwidth
 /// of one GPU in 10^12 bytes a second. `batches` is the number of microbatches that read the weights. If you do not
-/// know that number, pass false as `is_said`; the result then says so. If you measure the time of element-wise kernels
-/// separately, pass true as `of_products`. Their time is then left out, so that it does not count twice.
+/// know that number, pass false as `is_said`: the text of the result then says that the number is unknown. If you
+/// measure the time of element-wise kernels separately, pass true as `of_products`. Their time is then left out, so
+/// that it does not count twice.
 [[nodiscard]] inline time_at_memory memory_time(const step_bytes& moved, const std::vector<work_at_peak>& work,
                                                 double memory_tbps, std::uint64_t batches, bool is_said = true,
                                                 bool of_products = false) {

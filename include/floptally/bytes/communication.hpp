@@ -54,10 +54,10 @@ inline constexpr const char* context_exchange_names[] = {"ring", "all_gather", "
 
 /// Returns the number of elements that each of `ranks` ranks sends (and receives) for a tensor.
 ///
-/// `elements` is the size of an all-reduce's or reduce-scatter's input, of an all-gather's result, of all that one
-/// rank holds for an all-to-all, or of a sent tensor. A ring passes chunks of equal size: n - 1 chunks for an
-/// all-gather or a reduce-scatter, twice as many for an all-reduce. A tensor is padded to a multiple of the ranks, as
-/// frameworks do.
+/// `elements` is the size of the input of an all-reduce or a reduce-scatter, and of the result of an all-gather. For an
+/// all-to-all it is the size of all that one rank holds, for a send the size of the tensor. A ring passes chunks of
+/// equal size: n - 1 chunks for an all-gather or a reduce-scatter, twice as many for an all-reduce. A tensor is padded
+/// to a multiple of the ranks, as frameworks do.
 [[nodiscard]] constexpr uint128 sent_elements(collective operation, std::uint64_t ranks, uint128 elements) {
     require_positive(ranks, "ranks");
     if (ranks == 1) {
@@ -152,7 +152,7 @@ struct group_bandwidths {
     }
 
     /// Returns the bandwidth of a group, or an empty result if it is not set. If expert_dp or dp_replicate has no
-    /// bandwidth of its own, it has that of dp. In the same way etp has that of tp.
+    /// bandwidth, the bandwidth of dp is used. If etp has none, that of tp is used.
     [[nodiscard]] std::optional<double> of(parallel_axis over) const {
         const std::optional<double>& own = gbps[static_cast<std::size_t>(over)];
         const bool is_of_data = over == parallel_axis::expert_dp || over == parallel_axis::dp_replicate;

@@ -243,7 +243,7 @@ class part_exchanges {
         }
     }
 
-    /// Adds the exchanges of `copies` copies of tokens. The tp ranks share these tokens, and each sends its share to
+    /// Adds the exchanges of `copies` copies of tokens. The tp ranks divide these tokens, and each sends its part to
     /// the ranks of the chosen experts. The etp ranks of an expert then gather the copies that all of them received.
     void put_copies(const cost_entry& entry, std::uint64_t copies, bool ends) {
         if (groups_.tp > 1 && !groups_.sequence_parallel) {

@@ -160,7 +160,7 @@ struct message_bytes {
 struct state_bytes_sent {
     double reduced[parallel_axis_count] = {};   ///< bytes of reduced gradients
     double gathered[parallel_axis_count] = {};  ///< bytes of gathered weights
-    double once[parallel_axis_count] = {};      ///< bytes that are exchanged once a step, whatever is sharded
+    double once[parallel_axis_count] = {};      ///< bytes that are exchanged once a step under every kind of sharding
 
     void add(const state_bytes_sent& other, double times) {
         for (std::size_t axis = 0; axis < parallel_axis_count; ++axis) {
@@ -1193,7 +1193,8 @@ class layout_predictor {
     context_exchange context_;
     bool is_even_ = true;
     double useful_ = 0;
-    /// Seconds that the slowest group of ranks of any stage needs to send its bytes, for the last layout.
+    /// seconds that the slowest group of ranks of any stage needs to send its bytes, for the layout that was predicted
+    /// last
     double slowest_exchange_ = 0;
     std::vector<precision_setting> settings_{};
     std::map<std::pair<std::uint64_t, std::uint64_t>, stages> stages_{};

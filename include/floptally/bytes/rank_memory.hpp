@@ -78,7 +78,7 @@ inline constexpr block_format all[] = {none, fp8, fp8_blocks, mxfp8, nvfp4, nf4,
 /// Parts of a layer for which you can choose separately to recompute activations or to move them to the host. Names and
 /// meanings are those of Megatron-Core's `recompute_modules` and `offload_modules`.
 enum class layer_module : std::uint8_t {
-    core_attn,       ///< what the attention kernel keeps: q, k, v, its output and the softmax's sums
+    core_attn,       ///< the values that the attention kernel keeps: q, k, v, its output and the softmax's sums
     attn_proj,       ///< the input of attention's output projection
     mla_up_proj,     ///< q, k and v as MLA expands them from latents
     layernorm,       ///< outputs of norms in front of attention and feed-forward
@@ -877,8 +877,8 @@ inline void put_buffers(std::span<const model_part> parts, const parallel_sizes&
                 const bool leaves = sizes.ep > 1 || sizes.expert_tp() > 1;
                 if (!part.elsewhere && leaves && entry.sharding.by == sharding_kind::experts &&
                     moved_elements::is_matrix(entry)) {
-                    // A tensor-parallel shard of an entry reads its part of the width. The copies of the rank's tokens
-                    // have the full width.
+                    // For a tensor-parallel shard, an entry reads only its part of the width. The copies of the rank's
+                    // tokens have the full width.
                     own.copies = std::max(own.copies, std::uint64_t{moved.read(entry).value_or(0)});
                 }
             }

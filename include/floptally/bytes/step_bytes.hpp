@@ -100,9 +100,9 @@ struct step_bytes {
     /// Components whose bytes are an upper bound. Examples are keys with an unknown number of heads, and a convolution
     /// over some of its input's channels.
     std::vector<std::string> at_most{};
-    /// The components of `at_most` that may read less weights or cache than counted. With such components an MBU is
-    /// only an upper bound. An example is a layer of experts: it may be unknown how many distinct experts the tokens
-    /// choose.
+    /// The components of `at_most` that may read fewer weights or less of the cache than is counted. With such
+    /// components an MBU is only an upper bound. An example is a layer of experts: it may be unknown how many distinct
+    /// experts the tokens choose.
     std::vector<std::string> read_at_most{};
     /// An estimate of the bytes of all weights that are read if each token chooses its experts uniformly. Empty if
     /// these bytes do not depend on the tokens' choices.
@@ -244,10 +244,10 @@ struct bandwidth_utilization {
     return used;
 }
 
-/// Returns the GPU-seconds that a step loses to memory even with perfect kernels. For each phase of each component it
-/// is the time of the bytes at the memory bandwidth minus the time of the FLOPs at their peak, if that is positive. Set
-/// `of_products` to leave out components without matrix products (norms, look-ups), if the time of their kernels is
-/// measured separately.
+/// Returns the GPU-seconds that a step loses to memory even with perfect kernels. For each phase of each component,
+/// this is the time of the bytes at the memory bandwidth minus the time of the FLOPs at their peak. Negative
+/// differences count as 0. Set `of_products` to leave out components without matrix products (norms, look-ups), if the
+/// time of their kernels is measured separately.
 [[nodiscard]] inline double memory_bound_seconds(const step_bytes& moved, const std::vector<work_at_peak>& work,
                                                  double memory_tbps, bool of_products = false) {
     detail::require_finite_positive(memory_tbps, "memory_tbps");

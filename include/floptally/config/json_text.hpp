@@ -21,7 +21,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// Which spellings of numbers `read_json` accepts.
+/// The spellings of numbers that `read_json` accepts.
 enum class json_numbers : std::uint8_t {
     finite,    ///< only JSON numbers
     infinite,  ///< JSON numbers, and Infinity, -Infinity and NaN as Python's json writes them

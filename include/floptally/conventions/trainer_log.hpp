@@ -46,7 +46,7 @@ struct trainer_line {
 
 namespace detail {
 
-/// How a trainer prints a number in its log, if this is unusual.
+/// Unusual forms in which a trainer prints a number in its log.
 enum class trainer_number : std::uint8_t {
     needed,
     optional,   ///< the record is also recognized without this number

@@ -50,7 +50,7 @@ enum class indexer_backward : std::uint8_t {
     as_layers  ///< two products for each product of the forward, as for any other part of a layer
 };
 
-/// Which weights count if a token does not use all of them.
+/// The weights that count if a token does not use all of them, as in a layer with experts.
 enum class counted_weights : std::uint8_t {
     visited,  ///< weights that a token uses: of the experts only the chosen ones
     /// Every parameter counts for every token of its modality. A table that the embedding and the lm_head share counts
@@ -64,7 +64,7 @@ enum class grouped_gradient : std::uint8_t {
     all_channels  ///< the products of each channel with all channels, as if there were one group
 };
 
-/// Which operators count.
+/// The operators whose FLOPs count.
 enum class counted_operators : std::uint8_t {
     every,      ///< every operator that multiplies
     registered  ///< operators for which PyTorch's FlopCounterMode has a formula

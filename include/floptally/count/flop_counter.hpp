@@ -320,8 +320,9 @@ class flop_counter {
     }
     /// True if experts count by measured visits. A tally with tokens must then also have visits (`tally::add_routed`).
     [[nodiscard]] constexpr bool needs_routed() const { return counted_.needs.routed; }
-    /// True if the FLOPs are an upper bound (see `breakdown::is_upper_bound`). This happens if only some weights train,
-    /// and the model is a cost without parts or has a part that does not declare what its entries read.
+    /// True if the FLOPs are an upper bound (see `breakdown::is_upper_bound`). This happens if only some weights train
+    /// and the order of the products is unknown: the model is a cost without parts, or a part does not declare what its
+    /// entries read.
     [[nodiscard]] constexpr bool is_upper_bound() const { return counted_.is_upper_bound; }
 
     /// Returns the FLOPs of a batch by component, phase and view. Throws `error` if the cost needs a measured

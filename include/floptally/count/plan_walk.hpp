@@ -36,7 +36,7 @@ namespace floptally::inline v0_3::detail {
 // Finds the loss that trains an indexer (`training_plan::indexer`). The mask of the sparse attention tells over which
 // pairs the loss is computed. It also tells which attention the indexer imitates.
 
-/// How an indexer chooses keys for a sparse attention: two statistics that count pairs.
+/// The choice of keys by an indexer for a sparse attention, as two statistics that count pairs.
 struct key_choice {
     bool exists = false;
     statistic scored{};    ///< pairs of a query and a chosen key, or of a query and a chosen group of keys
@@ -127,9 +127,9 @@ constexpr void require_indexer(array_view<model_part> parts, const training_plan
 }
 
 /// Tracks which values require a gradient while they pass from one part of a model to the next. These are the hidden
-/// states, the context (an encoder's output or a second stream), and the time values (values that exist once for each
-/// sample, such as the timestep's embedding). If no input part declares that it computes context or time values, the
-/// output of the input parts counts as context or time values too.
+/// states, the context and the time values. The context is an encoder's output or a second stream. Time values exist
+/// once for each sample, such as the timestep's embedding. If no input part declares that it computes context or time
+/// values, the output of the input parts counts as context or time values too.
 class handed_on {
   public:
     constexpr handed_on(const weight_states& states, array_view<model_part> parts)

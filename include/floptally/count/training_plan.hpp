@@ -109,12 +109,12 @@ struct training_plan {
     /// The states of weights. If several settings name the same weight, the last one counts. A weight without a setting
     /// trains.
     list<weight_setting> weights{};
-    /// Which layers recompute: only every n-th layer, that is the n-th, the 2n-th and so on, counted from 1. With 1,
-    /// every layer recomputes.
+    /// Only every n-th layer recomputes: the n-th, the 2n-th and so on, counted from 1. With 1, every layer recomputes.
     std::uint64_t recompute_every = 1;
     /// Work that each of several ranks runs completely. With such work, the tally must have the batches of all ranks.
     list<repeated_work> repeated{};
-    /// How indexers train. `weights` still decides which weights train, so freeze all other weights during a warm-up.
+    /// The training of the indexers. `weights` still decides which weights train, so freeze all other weights during a
+    /// warm-up.
     indexer_training indexer = indexer_training::frozen;
     /// The tokens whose logits are computed. If the value is `all` and the convention has
     /// `head_rows::one_per_sequence`, only the last token of each sequence counts.

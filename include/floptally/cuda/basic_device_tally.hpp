@@ -179,9 +179,9 @@ class basic_device_tally {
     }
 
     /// Returns the next snapshot that has arrived, in order, or an empty result. Never blocks and makes no device call.
-    /// Throws `left_out` (with the tally of the other sequences) if sequences were left out, `overflow` if a sum does
-    /// not fit, and `error` if the snapshot was overwritten. After an error, the next call continues with the following
-    /// snapshot.
+    /// Throws `left_out` (with the tally of the other sequences) if sequences were left out. Throws `overflow` if a sum
+    /// does not fit, and `error` if the snapshot was overwritten. After an error, the next call continues with the
+    /// following snapshot.
     [[nodiscard]] std::optional<tally> poll() {
         const auto snapshot = accumulators_.next();
         return snapshot ? std::optional(detail::tally_of_device(masks(), *snapshot)) : std::nullopt;

@@ -13,7 +13,7 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// `accelerator_of(device)`: finds a CUDA device in the library's table of accelerators, which has its peak.
+/// `accumulator_of(device)`: finds a CUDA device, and so its peak, in the library's table of accelerators.
 
 namespace floptally::inline v0_3 {
 

@@ -156,7 +156,7 @@ struct read_refusal {
     }
 };
 
-/// Makes a tally from a device's accumulators. The record of refusals stands at the end of `accumulators`. Throws the
+/// Makes a tally from a device's accumulators. The record of refusals is at the end of `accumulators`. Throws the
 /// recorded error if there is one.
 [[nodiscard]] inline tally tally_of_device(const mask_set& masks, std::span<const std::uint64_t> accumulators) {
     const std::size_t counted = accumulators.size() - refusal_words;

@@ -46,8 +46,8 @@ class basic_device_tally_ref {
                                                  detail::refusal_record* refusals)
         : schema_(schema), accumulators_(accumulators), refusals_(refusals) {}
 
-    /// Adds a sequence, image or audio clip that fills its slot. A braced list is a sequence. An error shows `index` as
-    /// the index of the sample.
+    /// Adds a sequence, image or audio clip without padding. An argument in braces is a sequence. An error shows
+    /// `index` as the index of the sample.
     template <device_unit Unit = sequence>
     FLOPTALLY_HOST_DEVICE void add(const Unit& real, std::uint64_t index = 0) const {
         add(real, real, index);

@@ -113,7 +113,8 @@ struct linear {
     value::set writes = 0;
     bool adaptable = true;     ///< true: LoRA can adapt the matrix; false for convolutions and block-diagonal matrices
     std::uint32_t groups = 1;  ///< groups of a convolution; `in_features` are those of one group
-    /// How tensor parallelism splits the matrix. If its `units` are 0, the matrix's columns or rows are split.
+    /// The sharding of the matrix over tensor-parallel ranks. If its `units` are 0, the matrix's columns or rows are
+    /// split.
     tensor_sharding sharding{};
 };
 

@@ -23,11 +23,11 @@ namespace floptally::inline v0_3 {
 /// 2·h·(c + r) + 2·c·H·(n + v) for keys and values, and 2·H·v·h for the output. An attended pair takes 2·H·(n + r) for
 /// QKᵀ and 2·H·v for PV.
 ///
-/// With `absorbed`, the matrix kv_b is not applied to the latent. With H heads, n = qk_nope_head_dim, r =
-/// qk_rope_head_dim, v = v_head_dim and c = kv_lora_rank, one part of it is applied to the query (2·H·n·c FLOPs per
-/// token). The other part is applied to the output of the core (2·H·c·v). A pair then costs 2·H·(c + r) for QKᵀ and
-/// 2·H·c for PV. Weights and FLOPs per token are the same. This is cheaper only if few queries attend to many cached
-/// keys.
+/// With `absorbed`, the matrix kv_b is not applied to the latent. One part of kv_b is applied to the query (2·H·n·c
+/// FLOPs per token), the other part to the output of the core (2·H·c·v). A pair then costs 2·H·(c + r) for QKᵀ and
+/// 2·H·c for PV. Here H is the number of heads, n = qk_nope_head_dim, r = qk_rope_head_dim, v = v_head_dim and c =
+/// kv_lora_rank. Weights and FLOPs per token are the same as without `absorbed`. It is cheaper only if few queries
+/// attend to many cached keys.
 struct mla {
     std::uint64_t num_heads = 0;
     std::uint64_t q_lora_rank = 0;  ///< width of the queries' latent; 0: queries of full rank

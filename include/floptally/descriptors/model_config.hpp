@@ -21,14 +21,14 @@
 
 namespace floptally::inline v0_3 {
 
-/// How the core of multi-head latent attention runs. `expanded`: with keys and values for each head, as in training.
-/// `absorbed`: over the latent itself, as in a decoder with a cache.
+/// The two ways to compute the core of multi-head latent attention. `expanded`: with keys and values for each head, as
+/// in training. `absorbed`: over the latent itself, as in a decoder with a cache.
 enum class mla_core : std::uint8_t { expanded, absorbed };
 /// The names of the values of `mla_core`, in the same order.
 inline constexpr const char* mla_core_names[] = {"expanded", "absorbed"};
 
 /// A text of model specs (docs/specs.md), and the file that it was read from. An error in the text shows the name of
-/// the spec that it is in, or the name of the file if it is before the first spec.
+/// the spec that contains the error. For an error before the first spec it shows the name of the file.
 struct spec_text {
     std::string text;
     std::string file{};
@@ -126,8 +126,8 @@ struct model_config {
     return assumptions;
 }
 
-/// Returns the `keys` that an audio clip gives to a decoder's sequence: the output frames of an audio encoder such as
-/// Whisper's. Returns 0 for a model without an audio encoder.
+/// Returns the number of encoder tokens (`keys`) that a decoder attends to for an audio clip: the output frames of an
+/// audio encoder such as Whisper's. Returns 0 for a model without an audio encoder.
 [[nodiscard]] inline std::uint32_t keys_of(const model_config& model, const audio_clip& clip) {
     for (const tower_input& tower : model.towers) {
         if (tower.are_keys) {

@@ -8,8 +8,8 @@
 
 namespace floptally::inline v0_3 {
 
-/// How the ranks of tensor parallelism (tp) and expert parallelism split the work of a weight or of a product of
-/// activations.
+/// The way in which the ranks of tensor parallelism (tp) and expert parallelism split the work of a weight or of a
+/// product of activations.
 enum class sharding_kind : std::uint8_t {
     unsaid,      ///< unknown sharding; an error if there is more than one rank
     several,     ///< merged entries with different shardings; an error if there is more than one rank
@@ -25,7 +25,7 @@ enum class sharding_kind : std::uint8_t {
     repeated     ///< weight whole on every rank, and every rank runs all tokens
 };
 
-/// How an entry is sharded, and the number of units to split. The part of a layer that adds the entry sets the
+/// The sharding of an entry, and the number of units to split. The part of a layer that adds the entry sets the
 /// sharding, and `tensor_parts` reads it. Settings of `tensor_options` override it. The numbers are those of one layer,
 /// even if the entry is the sum of several layers.
 struct tensor_sharding {

@@ -24,8 +24,8 @@ struct balance_items {
     std::uint32_t ranks = 1;
     std::size_t loads = 1;               ///< number of costs of each item
     std::vector<Load> costs{};           ///< the costs of item 0, then those of item 1, …
-    std::vector<std::uint64_t> sizes{};  ///< how much of a rank's capacity each item takes: 1 for each sample, or the
-                                         ///< sample's size
+    std::vector<std::uint64_t> sizes{};  ///< capacity that each item uses on a rank: 1 for each of its samples, or the
+                                         ///< sum of their sizes
     std::uint64_t capacity = no_capacity;
     std::vector<std::uint32_t> numbers{};  ///< index of each item in the order of samples
 
@@ -99,9 +99,9 @@ struct balance_items {
     /// least one of the j ranks has the average load of the j costliest items and that many cheapest items. The result
     /// is the largest of these averages over all j.
     ///
-    /// The bound also holds if the j costliest items are on fewer than j ranks. The sum over these ranks then has fewer
-    /// of the cheapest items, so its average can only be smaller if these cheap items cost more than the average. In
-    /// that case the mean over all ranks is a larger bound, because all other items cost at least as much.
+    /// The bound also holds if the j costliest items are on fewer than j ranks. These ranks then hold fewer of the
+    /// cheapest items. Their average load can be below the result only if these cheapest items cost more than that
+    /// average. In that case all other items cost at least as much, so the mean over all ranks is a larger bound.
     /// `lower_bound` includes that mean.
     [[nodiscard]] Load bound_of_filled_ranks() const {
         const std::size_t items_per_rank = count() / ranks;

@@ -134,7 +134,8 @@ class complete_search {
         }
     }
 
-    /// Returns true if the later ranks can hold the remaining items after this rank takes all items from `position` on.
+    /// Returns true if the later ranks can hold the items that are left if this rank takes all items from `position`
+    /// on.
     [[nodiscard]] bool enough(const remaining_items& remaining, std::size_t position, const std::vector<Load>& sums,
                               std::uint64_t size) const {
         const std::uint32_t others = items_.ranks - 1 - remaining.rank;
@@ -175,8 +176,8 @@ class complete_search {
     std::uint64_t budget_;
     Load bound_;
     Load peak_;
-    std::vector<std::uint32_t> rank_of_;  ///< rank of each item; the number of ranks stands for an item that no rank
-                                          ///< has taken yet
+    std::vector<std::uint32_t> rank_of_;  ///< rank of each item; equal to the number of ranks if no rank has taken the
+                                          ///< item yet
 };
 
 /// Karmarkar and Karp's differencing for any number of ranks. A partial assignment is a list of subsets of items, one
@@ -184,14 +185,15 @@ class complete_search {
 /// the largest difference between their largest and smallest subset. The merge joins the largest subset of one with the
 /// smallest of the other. It ends when a single partial assignment is left.
 ///
-/// With equal counts the differencing starts with runs of items, one item for each rank. Then every merge keeps the
-/// counts equal (balanced differencing). Otherwise it starts with one partial assignment for each item.
+/// If all ranks must have equally many items, a partial assignment has one item for each rank at the start. Then every
+/// merge keeps the counts equal (balanced differencing). Otherwise a partial assignment has one single item at the
+/// start.
 ///
 /// Ties are decided as in the balancers of training frameworks (verl, recsys-examples), so that the result equals the
-/// result of those balancers. The search that starts from it never returns a worse one. Of subsets with equal sums the
-/// one with more items is larger, then the one whose first item has the larger number. Of partial assignments with
-/// equal differences the one with the larger first subset comes first. An item with several loads counts with their
-/// sum.
+/// result of those balancers. A search that starts from this result never returns a worse one. Of two subsets with
+/// equal sums, the one with more items counts as larger. With equally many items, it is the one whose first item has
+/// the larger number. Of two partial assignments with equal differences, the one with the larger first subset comes
+/// first. An item with several loads counts with their sum.
 template <class Load>
 class differencing {
   public:
@@ -211,9 +213,9 @@ class differencing {
 
     [[nodiscard]] std::vector<std::uint32_t> ranks() {
         const bool in_runs = items_.has_equal_counts();
-        // Single items come by descending cost. So the next single item always has the largest difference among those
-        // that remain, and single items need no heap. Runs of items have no such order, so they are all put on the heap
-        // at once.
+        // Partial assignments of a single item are taken by descending cost. So the next one always has the largest
+        // difference, and they need no heap. Partial assignments of one item for each rank have no such order, so they
+        // are all put on the heap at once.
         std::size_t taken = 0;
         if (in_runs) {
             heap_.reserve(items_.count() / items_.ranks + 1);
@@ -395,7 +397,7 @@ class balance_search {
     };
 
     /// Returns an assignment that fits a scarce capacity, or nothing if it finds none. It balances the sizes of items
-    /// as if they were costs. The result fits if the largest sum of sizes does.
+    /// as if they were costs. The result fits if its largest sum of sizes is at most the capacity.
     [[nodiscard]] rank_list by_size() const {
         std::vector<std::size_t> order(items_.count());
         std::iota(order.begin(), order.end(), std::size_t{0});

@@ -112,7 +112,7 @@ template <class Load>
 }
 
 /// Changes an assignment that ignores the capacity so that it fits. On each rank the costliest items that fit stay. The
-/// others move to ranks with room.
+/// other items move to ranks with free capacity.
 template <class Load>
 [[nodiscard]] rank_list fit_to_capacity(const balance_items<Load>& items, std::vector<std::uint32_t> rank_of) {
     std::vector<std::uint64_t> room(items.ranks, items.capacity);

@@ -105,8 +105,8 @@ class balance_swaps {
         return enough;
     }
 
-    /// Makes one exchange that lowers the load of the heaviest rank, with bundles of at most `most` items. Returns
-    /// false if no exchange helps.
+    /// Makes one exchange that lowers the load of the heaviest rank, in which each of the two ranks gives at most
+    /// `most` items. Returns false if no exchange helps.
     bool improve(std::size_t most) {
         const std::uint32_t heavy = order_.back();
         for (std::size_t i = 0; i + 1 < order_.size(); ++i) {
@@ -182,7 +182,8 @@ class balance_swaps {
         const bundle* const end_of_b = b + from_light.size();
         const bundle* best_from_heavy = a;
         const bundle* best_from_light = b;
-        Load least = gap;  // twice the distance of the best exchange's moved load from half the gap; at first `gap`
+        Load least = gap;  // twice the difference between half the gap and the load that the best exchange moves; at
+                           // first `gap`
         while (a != end_of_a && b != end_of_b) {
             const Load give = 2 * a->cost;
             const Load want = 2 * b->cost + gap;
@@ -278,12 +279,12 @@ class balance_swaps {
     bool equal_counts_;
     bool by_cost_;  ///< true if items have one load, and capacity is unlimited or all ranks have equally many
                     ///< items; `closest` then finds the best exchange
-    std::vector<std::vector<bundle>>
-        singles_;  ///< for each rank its single items, in their order; then an empty bundle, unless counts are equal
+    std::vector<std::vector<bundle>> singles_;  ///< for each rank its items as bundles of one, in their order; then an
+                                                ///< empty bundle, unless counts are equal
     std::vector<std::vector<bundle>> pairs_;  ///< for each rank its pairs of items; empty until needed
     std::vector<Load> sums_;
-    /// Free capacity of each rank. The unsigned number may wrap around in the middle of an exchange. Without a limit of
-    /// capacity it has no meaning.
+    /// Free capacity of each rank. The unsigned number may wrap around in the middle of an exchange. If capacity is
+    /// unlimited, the number has no meaning.
     std::vector<std::uint64_t> room_;
     std::vector<std::uint32_t> order_;  ///< ranks by ascending load
 };

@@ -18,8 +18,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// Counts the units of a batch for an entry, with padding. A unit is a token, a pair, or whatever the entry's statistic
-/// counts. With `ranks` it returns the share of one rank, rounded up.
+/// Counts the units of a batch for an entry, with padding. The entry's statistic defines the unit, such as a token or a
+/// pair. With `ranks` it returns the share of one rank, rounded up.
 class batch_units {
   public:
     explicit batch_units(const tally& batch, std::uint64_t ranks = 1) : batch_(batch), ranks_(ranks) {

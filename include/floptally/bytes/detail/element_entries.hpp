@@ -15,8 +15,8 @@
 #include <floptally/statistics/accumulator.hpp>
 
 /// @file
-/// Counts elements with entries of a cost: the "FLOPs" of such an entry are a number of elements. Each entry stands
-/// next to the product that reads or writes the elements. So a plan runs the entry as often as the product.
+/// Counts elements with entries of a cost: the "FLOPs" of such an entry are a number of elements. Each such entry is a
+/// copy of the entry of the product that reads or writes the elements. So a plan runs both equally often.
 
 namespace floptally::inline v0_3::detail {
 
@@ -26,8 +26,8 @@ inline constexpr convention bytes_convention{
 
 /// Returns an entry without FLOPs. It keeps the values that it reads and writes, and which weights train.
 ///
-/// The returned entry does not use `accumulator::count`, because this accumulator marks the entries that count
-/// elements. A plan may add entries for adapters. They are not marked either, so they can be left out.
+/// The returned entry does not use `accumulator::count`, because this accumulator marks entries that count elements.
+/// Entries that a plan adds for adapters do not use it either, so they can be told apart and left out.
 [[nodiscard]] inline cost_entry blank_of(cost_entry entry) {
     entry.useful = entry.padded = 0;
     // Elements of experts' adapters are not counted, so the returned entry has no adapter.

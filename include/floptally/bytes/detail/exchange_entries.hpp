@@ -17,8 +17,8 @@
 #include <floptally/parallel/parallel_layout.hpp>
 
 /// @file
-/// Counts the elements that a rank sends, as entries of a cost. Each entry stands next to the product that needs the
-/// exchange. So a plan runs the exchange as often as the product.
+/// Counts the elements that a rank sends, as entries of a cost. Each such entry is a copy of the entry of the product
+/// that needs the exchange. So a plan runs the exchange as often as the product.
 
 namespace floptally::inline v0_3::detail {
 
@@ -68,7 +68,7 @@ struct node_share {
     return {elsewhere, keeps_own ? group.size() : group.size() - 1};
 }
 
-/// Returns the part of a message that leaves the node of `from`: all of it or nothing.
+/// Returns the part of a message that leaves the node of rank `from`: the whole message or nothing.
 [[nodiscard]] inline node_share message_between_nodes(std::uint64_t from, std::uint64_t to,
                                                       std::uint64_t gpus_per_node) {
     return gpus_per_node == 0 ? node_share{} : node_share{from / gpus_per_node != to / gpus_per_node ? 1U : 0U, 1};

@@ -20,7 +20,7 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// How many experts a token chooses, and from how many. It is read from an entry of expert weights.
+/// The choice of a token among experts: `chosen` of `experts`. It is derived from an entry of expert weights.
 struct expert_choice {
     /// Number of experts to choose from; 0 if the entry is not a choice among experts.
     std::uint64_t experts = 0;
@@ -94,8 +94,8 @@ struct expert_layers {
     }
 };
 
-/// The factor `times` ÷ `layers`. A sum that counts one expert of each layer is multiplied by this factor. The product
-/// is the sum for `times` experts. `layers` is the number of layers with experts.
+/// The factor `times` ÷ `layers`. It turns a sum over one expert of each layer into a sum over `times` experts.
+/// `layers` is the number of layers with experts.
 struct layer_share {
     std::uint64_t times = 1;
     std::uint64_t layers = 1;

@@ -104,7 +104,8 @@ class model_units {
         return chunks;
     }
 
-    /// Returns the number of the unit that consists of this set of parts outside the layers.
+    /// Returns the index of the unit that consists of these parts outside the layers. `others` is a set with one bit
+    /// for each part.
     [[nodiscard]] std::size_t unit_of(std::uint64_t others) {
         const auto [found, is_new] = sets_.emplace(others, num_layer_units_ + sets_.size());
         return found->second;
@@ -147,8 +148,8 @@ class model_units {
         std::size_t parts = 0;  ///< number of parts in one layer of the group
         std::uint64_t repeat = 1;
         bool is_layer = false;
-        /// The number of the group's unit. If each layer is a unit of its own, it is the unit of the group's first
-        /// layer. For a part outside the layers it is the part's bit in `chunk_units::others`.
+        /// The index of the group's unit. If each layer is a unit of its own, this is the unit of the group's first
+        /// layer. For a part outside the layers, it is the part's bit in `chunk_units::others`.
         std::size_t unit = 0;
     };
 

@@ -136,8 +136,8 @@ class moved_elements {
     }
 
     /// Returns the number of elements that the cache keeps for each past key. If keys and values are expanded from a
-    /// latent (MLA), it keeps only the latent. If the part does not say which entry produces its keys, it assumes as
-    /// many key heads as query heads, an upper bound.
+    /// latent (MLA), it keeps only the latent. If the part does not say which entry produces its keys, as many key
+    /// heads as query heads are assumed, which is an upper bound.
     [[nodiscard]] std::uint64_t cached_per_key(const cost_entry& scores) const {
         const bool is_indexer = scores.kind == term::index_scores;  // an indexer caches its own keys and no values
         const core kernel = is_indexer ? core{.q = scores.flow.reads} : core_of(scores.component);
@@ -188,8 +188,8 @@ class moved_elements {
         return checked(width, "bytes") * units_.count(part_, entry);
     }
 
-    /// Returns `width` times the number of tokens, or other units, to which a matrix is applied. Prefix tokens are
-    /// counted by a second entry with the same weight, whose width is multiplied by their number.
+    /// Returns `width` times the number of tokens, or other units, to which a matrix is applied. Prefix tokens have a
+    /// second entry with the same weight. The width of that entry is already multiplied by the number of prefix tokens.
     [[nodiscard]] elements of_each_unit(std::uint64_t width, const cost_entry& matrix) const {
         checked units(0, "bytes");
         for (const cost_entry& entry : part_.entries()) {

@@ -22,8 +22,8 @@
 #include <floptally/statistics/mask_set.hpp>
 
 /// @file
-/// Counts the elements that a part of a model moves for a batch, as entries of a cost. Each entry stands next to a
-/// product, so that a plan runs it as often as the product.
+/// Counts the elements that a part of a model moves for a batch, as entries of a cost. Each such entry is a copy of a
+/// product's entry, so that a plan runs it as often as the product.
 
 namespace floptally::inline v0_3::detail {
 
@@ -228,9 +228,9 @@ class traffic_entries {
                      measured ? part.masks()[like.mask] : statistic{});
     }
 
-    /// Returns the number of stored weight elements of an entry. If the entry's visits are measured, it returns the sum
-    /// over all layers with this measured statistic. If another part stores the weight, it returns the size of that
-    /// weight.
+    /// Returns the number of stored weight elements of an entry. If the entry counts by measured visits of experts,
+    /// returns the sum over all layers with the same measured statistic. If another part stores the weight, returns the
+    /// size of that weight.
     [[nodiscard]] std::uint64_t stored(const cost& part, const cost_entry& entry) const {
         if (entry.what == accumulator::routed) {
             for (const cost_entry& all : whole_.entries()) {

@@ -84,7 +84,7 @@ class class_sizes {
         return !unread && (declared == nullptr || !declared->unsaid) && in.config().find(key) == nullptr &&
                (outer == nullptr || outer->find_key(key) == nullptr || !outer->config().has_value(key));
     }
-    /// Returns true if the default of a key is a size, a list, or a text with the kinds of the layers.
+    /// Returns true if the default of a key is a size, a list, or a text that lists the kinds of the layers.
     [[nodiscard]] static bool says_layers(scope& in, std::string_view key) {
         const value worth = in.otherwise(key);
         return worth.type == value::kind::number ? !is_usual_size(key, worth.number)

@@ -102,9 +102,9 @@ class composite_reader {
         std::string_view text{};       ///< class of the text model; empty: the class has no text model
         std::string_view two_sided{};  ///< class of the text model if the text model is an encoder-decoder
         bool pooled = false;           ///< true if the class reads the pooled output of its inner models
-        /// The class's block in the spec, if the block adds cost: the head of an image classifier. The cost is added
-        /// after the spec's block `after`. If the spec has no such block, the cost takes the place of the first
-        /// projector.
+        /// The block of the spec that adds cost for this class, such as the head of an image classifier. This cost is
+        /// added after the spec's block `after`. If the spec has no block `after`, it takes the place of the first
+        /// projector. Empty if the class adds no cost.
         scope::found_block after{};
     };
     struct slot {
@@ -212,7 +212,8 @@ class composite_reader {
             sum.towers.push_back(input);
         }
     }
-    /// Adds a text model as the encoder side of the main text model, which attends to its output.
+    /// Adds a text model as the encoder side of the main text model. The main text model attends to the output of this
+    /// encoder.
     void add_encoder(slot& model, model_config& sum, std::vector<model_part>& parts) {
         const model_config encoder = model.reader->read();
         for (model_part part : encoder.parts) {
@@ -290,8 +291,8 @@ class composite_reader {
         part.role = part_role::tower;
         return part;
     }
-    /// Returns a cost whose entries are all named `prefix` and `name`. An elementwise entry keeps its own name after
-    /// the prefix: "vision.norm".
+    /// Returns a cost whose entries all have the component name `prefix` followed by `name`. Only an element-wise entry
+    /// keeps its own name after the prefix: "vision.norm".
     [[nodiscard]] static cost named(const cost& part, const std::string& prefix, std::string_view name) {
         return part.renamed([&](const component_name& own) {
             return component_name(prefix, own.is_elementwise() ? own.view() : name);

@@ -37,7 +37,7 @@ struct entry_name {
     struct known_kind {
         std::string_view name;
         sharding_kind kind;
-        bool has_units;  ///< true if a number of units to shard follows the name
+        bool has_units;  ///< true if the name is followed by the number of units (such as heads) to shard
     };
     constexpr known_kind kinds[] = {
         {"columns", sharding_kind::columns, false},  {"rows", sharding_kind::rows, false},

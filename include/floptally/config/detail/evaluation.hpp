@@ -109,7 +109,7 @@ class evaluation {
         }
         return all;
     }
-    /// Returns the name of the first key among the arguments of a call whose value is null. Errors name this key.
+    /// Returns the name of the first key with the value null among the arguments of a call. Errors name this key.
     [[nodiscard]] std::string_view key_of_null(const expression& e, const vector<value>& arguments) const {
         for (std::size_t i = 0; i < e.count; ++i) {
             const expression& node = where_.expressions[where_.operands[e.first + i]];

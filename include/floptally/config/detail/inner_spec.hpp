@@ -20,7 +20,7 @@ namespace floptally::inline v0_3::detail::specs {
 
 class scope;
 
-/// How to read a model that is part of another model.
+/// The settings for reading a model that is part of another model.
 struct as_part {
     std::string_view suffix;  ///< suffix of the class whose head is read; empty: the first class of the spec
     bool tied = false;        ///< true if the outer config ties the lm_head to the embedding
@@ -81,7 +81,7 @@ struct config_inside {
             found.is_flat ? outer.path() : outer.field(inner.key), inner.ignores};
 }
 
-/// The inner model whose class stands in `architectures`. The config is then read as a config of that inner model
+/// The inner model whose class is named in `architectures`. The config is then read as a config of that inner model
 /// alone.
 struct class_inside {
     const inner_model* model = nullptr;  ///< null: no inner model has the class

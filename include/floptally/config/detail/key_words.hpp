@@ -264,9 +264,9 @@ inline constexpr std::string_view plain_kinds[] = {"full_attention", "attention"
     return outside || (ambiguous && !of_layer) || has_word(adapter_words, first) || has_word(adapter_words, last);
 }
 
-/// Returns true if a key and its value look like a size or a part of the model, so that reading the key would change
-/// the count: "moe_latent_dim": 64, "use_output_gate": true, "block_pattern": "MMA". An object counts as a size if one
-/// of its keys does. Returns false for values without effect: null, false, 0, -1 (off), a 1 that means "no effect", and
+/// Returns true if a key and its value look like a size or a part of the model. Reading such a key would change the
+/// count: "moe_latent_dim": 64, "use_output_gate": true, "block_pattern": "MMA". An object counts as a size if one of
+/// its keys does. Returns false for values without effect: null, false, 0, -1 (off), a 1 that means "no effect", and
 /// empty values.
 [[nodiscard]] inline bool names_size(const config_tree& tree, const config_node& node,  // NOLINT(misc-no-recursion)
                                      std::string_view name, unsigned depth = 0, bool in_list = false) {

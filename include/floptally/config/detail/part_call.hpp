@@ -29,7 +29,7 @@ struct part_argument {
     const char* key = "";     ///< key in floptally's own config format, in the syntax of `with` ("n_groups 1"); empty:
                               ///< no key
     bool is_needed = false;   ///< true: a line without this argument is an error
-    bool is_inverse = false;  ///< true: the argument switches off what the member and the key switch on
+    bool is_inverse = false;  ///< true: the argument sets the descriptor's flag to false; the key sets it to true
 };
 
 /// One line of a block in a spec, with evaluated arguments.

@@ -49,8 +49,8 @@ struct member_argument : part_argument {
     using flag = bool Part::*;
 
     std::uint64_t Part::*number_member = nullptr;
-    std::uint64_t Part::*other_member = nullptr;  ///< if the argument is absent, `number_member` gets the value of this
-                                                  ///< member; null: no such default
+    std::uint64_t Part::*other_member = nullptr;  ///< the member whose value `number_member` gets if the argument is
+                                                  ///< absent; null: no such default
     bool Part::*flag_member = nullptr;
 
     constexpr member_argument(const char* argument_name)

@@ -117,7 +117,7 @@ class key_check {
         std::string path{};
         std::string_view ignored{};
     };
-    /// How specs use one key of an object that they read.
+    /// The use of one key by the specs that read its object.
     struct known_key {
         bool is_read = false;
         bool is_object = false;  ///< the key's value is an object whose own keys are checked one by one

@@ -21,13 +21,13 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// How many times a product runs in each phase.
+/// The number of times that a product runs in each phase.
 struct passes {
     std::uint8_t forward = 0;
     std::uint8_t backward_data = 0;
     std::uint32_t backward_weights = 0;
-    /// How many more times the product runs in each of the three phases above. These runs count only as executed
-    /// (`component_flops::executed_more`).
+    /// How many more times the product runs in the phases forward, backward_data and backward_weights. These runs count
+    /// only as executed (`component_flops::executed_more`).
     std::uint32_t executed_more[3] = {};
     std::uint32_t recomputed_forward = 0;
 

@@ -101,8 +101,8 @@ class gradient_flow {
     struct values {
         bool elementwise = false;  ///< true if the input of a norm or a bias requires a gradient; an encoder's output
                                    ///< is never such an input
-        bool unsaid = false;       ///< true if the input of an entry without `flow.reads` requires a gradient; norms
-                                   ///< and biases are not meant here
+        bool unsaid = false;       ///< true if an entry without `flow.reads`, other than a norm or a bias, has an input
+                                   ///< that requires a gradient
         value::set known = 0;
         value::set indexed = 0;  ///< values computed inside an indexer that require a gradient; the inputs of an
                                  ///< indexer are detached

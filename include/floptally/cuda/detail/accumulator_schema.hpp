@@ -123,7 +123,7 @@ struct accumulator_schema {
     }
 };
 
-/// Returns the record of refusals. In device memory it stands after the accumulators of both views.
+/// Returns the record of refusals. In device memory the record follows the accumulators of both views.
 [[nodiscard]] inline FLOPTALLY_HOST_DEVICE refusal_record* record_after(const accumulator_schema& schema,
                                                                         std::uint64_t* accumulators) {
     return reinterpret_cast<refusal_record*>(accumulators + schema.size());

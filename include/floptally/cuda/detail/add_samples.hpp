@@ -47,7 +47,7 @@ inline FLOPTALLY_HOST_DEVICE void set_part(audio_clip& to, std::uint32_t /*part*
     to.frames = number;
 }
 
-/// Samples in device memory: grids or audio clips that fill their slots. One list has all numbers of all samples.
+/// Samples in device memory: grids or audio clips without padding. One list has all numbers of all samples.
 template <class Unit>
 struct sample_list {
     static constexpr list_name name = std::is_same_v<Unit, grid> ? list_name::grid_thw : list_name::audio_frames;

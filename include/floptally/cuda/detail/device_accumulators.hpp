@@ -128,8 +128,10 @@ class device_accumulators {
 
     Api api_;
     std::uint32_t size_;
-    memory<Api::release> accumulators_;   // also holds the number of snapshots and the kernels' constants
-    memory<Api::release_pinned> pinned_;  // holds the slots of snapshots, and the memory that `read` copies to
+    memory<Api::release> accumulators_;   // device memory with the accumulators, the number of snapshots and the
+                                          // kernels' constants
+    memory<Api::release_pinned> pinned_;  // host memory with the slots of snapshots, and the memory that `read` copies
+                                          // to
     std::uint64_t* staging_ = nullptr;
     snapshot_slots slots_{};
     std::optional<snapshot_reader> reader_;

@@ -76,8 +76,8 @@ struct any_list {
     }
 };
 
-/// The form in which the slots of sequences are given. `sequence`: each sequence fills its slot. `row`: all slots are
-/// rows of one length. `boundaries`: a list has the boundaries of the slots.
+/// The form in which a caller passes the slots of sequences. `sequence`: each sequence fills its slot, without padding.
+/// `row`: all slots are rows of one length. `boundaries`: a list has the boundaries of the slots.
 enum class slots_by : std::uint8_t { sequence, row, boundaries };
 
 /// A list of sequences and their slots, given by lengths or by boundaries. Only the first sequences have real tokens,
@@ -102,7 +102,8 @@ struct length_list {
     /// The value −1. It is added to a length L to get L − 1. It is a variable and not a constant, because GPUs add
     /// three variables with one instruction.
     std::uint32_t last_row = ~std::uint32_t{0};
-    std::uint32_t lead = 0;         ///< how many numbers precede the first number in its aligned 16 bytes
+    std::uint32_t lead = 0;         ///< number of integers between the 16-byte aligned address and the first number of
+                                    ///< the list
     std::uint32_t first_group = 0;  ///< the first group that can be loaded as whole 16 bytes
     bool by_boundaries = false;
     slots_by slot = slots_by::sequence;
@@ -170,7 +171,7 @@ struct length_list {
     return static_cast<std::uint32_t>(count);
 }
 
-/// Returns a list of sequences that fill their slots, from their lengths.
+/// Returns a list of sequences without padding, from their lengths.
 [[nodiscard]] inline length_list length_list_of(const any_list& lengths, list_name field = list_name::lengths) {
     const std::uint32_t sequences = samples_in(lengths.count, field);
     length_list list{.real = lengths.named(field), .listed_real = sequences, .count = sequences, .num_real = sequences};
@@ -180,7 +181,7 @@ struct length_list {
     list.flags = list.real.is_signed ? refusal_head::is_signed : 0;
     return list;
 }
-/// Returns a list of sequences that fill their slots, from their boundaries.
+/// Returns a list of sequences without padding, from their boundaries.
 [[nodiscard]] inline length_list listed_boundaries(any_list boundaries, list_name field = list_name::cu_seqlens) {
     if (boundaries.count == 0) {
         throw error(name_of(field), "must have at least one boundary, the 0 at its beginning, got none");
