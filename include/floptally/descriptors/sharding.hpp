@@ -53,7 +53,8 @@ struct tensor_sharding {
     [[nodiscard]] static constexpr tensor_sharding fused_qkv(std::uint64_t num_heads, std::uint64_t num_kv_heads) {
         return {sharding_kind::fused_qkv, num_heads, num_kv_heads};
     }
-    /// Splits an embedding table of `words` words, or the lm_head; 0: as many words as outputs.
+    /// Shards an embedding table or the lm_head by the words of the vocabulary. `words` is the size of the vocabulary;
+    /// 0: the number of outputs of the matrix.
     [[nodiscard]] static constexpr tensor_sharding vocabulary(std::uint64_t words = 0) {
         return {sharding_kind::vocabulary, words};
     }
@@ -61,7 +62,7 @@ struct tensor_sharding {
     [[nodiscard]] static constexpr tensor_sharding experts(std::uint64_t count, std::uint64_t intermediate_size) {
         return {sharding_kind::experts, count, intermediate_size};
     }
-    /// Splits the work into tp equal parts of any kind.
+    /// Splits any kind of work into tp equal parts.
     [[nodiscard]] static constexpr tensor_sharding even() { return {sharding_kind::even}; }
     /// Keeps the weight whole on every rank. With sequence parallelism each rank runs only its own tokens.
     [[nodiscard]] static constexpr tensor_sharding replicated() { return {sharding_kind::replicated}; }

@@ -15,8 +15,7 @@ namespace floptally::inline v0_3 {
 
 /// Adds a causal depthwise convolution over `kernel_size` tokens, which takes 2·kernel_size·channels FLOPs per token.
 ///
-/// The convolution counts the taps of its kernel before the first token of a sequence too, because GPU kernels compute
-/// them.
+/// Kernel taps that reach before the first token of a sequence count too, because GPU kernels compute them.
 constexpr void add_convolution(floptally::cost& sum, std::uint64_t kernel_size, std::uint64_t channels,
                                term kind = term::linear, value::set reads = 0, value::set writes = 0,
                                std::string_view weight = "conv1d") {

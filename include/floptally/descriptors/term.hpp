@@ -80,8 +80,8 @@ struct term_meaning {
     term_backward backward = term_backward::weight_and_data;
     term when_detached = term::detached;  ///< the kind to use if the result does not reach the loss; element-wise kinds
                                           ///< do not change
-    /// When the FLOPs of one unit are split over ranks, each rank gets a multiple of this number, because conventions
-    /// scale that many FLOPs together.
+    /// Number of FLOPs that ranks never split, such as 2 for a multiply-add. A rank's part of the work is a multiple of
+    /// this number.
     std::uint64_t flops_together = 2;
 };
 

@@ -218,7 +218,8 @@ class input_adder {
     input_adder(const model_input& batch, const model_config& model, const input_spelling& spelling)
         : batch_(batch), model_(model), spelling_(spelling) {}
 
-    /// Adds the batch to a tally with the model's masks, or to another receiver of batches.
+    /// Adds the batch to a tally with the model's masks, or to another receiver of batches (`split_tally`,
+    /// `masked_tiles`).
     template <class Receiver>
     void add_to(Receiver& sum) const {
         for (const tally& counted : batch_.tallies) {
@@ -265,7 +266,8 @@ class input_adder {
     }
 
   private:
-    /// Adds sequences that were counted before, as two tallies: one of real sequences, one of mock sequences.
+    /// Adds sequences that were counted before, as two tallies: one of real sequences, one of mock sequences (slots
+    /// with only padding).
     template <class Receiver>
     static void add_counted(const tally& real, const tally& mock, Receiver& sum) {
         if constexpr (std::is_same_v<Receiver, tally>) {

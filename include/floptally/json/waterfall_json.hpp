@@ -18,7 +18,8 @@
 #include <floptally/waterfall/waterfall_line.hpp>
 
 /// @file
-/// Adapter: writes waterfalls and steps by component as JSON, with nlohmann_json.
+/// Adapter: writes waterfalls (where a step's time goes) as JSON, with nlohmann_json. Also writes the time of a step by
+/// component.
 
 namespace floptally::inline v0_3 {
 
@@ -82,9 +83,9 @@ namespace floptally::inline v0_3 {
     return detail::with_utf8(std::move(lines));
 }
 
-/// Returns a step by component as JSON. Nanoseconds over all GPUs are decimal strings. The nanoseconds in `lost` add up
-/// to the part of the time that an MFU of 100 % would not need. Points are percentage points of the MFU, shares are
-/// fractions of the step's time.
+/// Returns the time of each component of a step as JSON. Nanoseconds over all GPUs are decimal strings. The nanoseconds
+/// in `lost` add up to the part of the time that an MFU of 100 % would not need. Points are percentage points of the
+/// MFU, shares are fractions of the step's time.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const component_waterfall& shown) {
     nlohmann::ordered_json lines = nlohmann::ordered_json::array();
     for (const component_line& line : shown.lines()) {

@@ -136,7 +136,8 @@ class context_parallel_pack {
     /// `mask::bidirectional()` as `square_rows`. A rank then adds the sequence's length for each of its queries. In
     /// both cases the ranks' values add up to the square, and each rank's FLOPs are exact.
     ///
-    /// The tally is marked with the rank and the number of ranks. A reduction compares this mark with its scope.
+    /// The tally is marked with the rank and the number of ranks. A reduction throws if this mark contradicts its
+    /// scopes or its layout of ranks.
     [[nodiscard]] split_tally tally_of(std::uint64_t rank, const mask_set& masks,
                                        const statistic& square_rows = mask::causal()) const {
         const bool bidirectional = square_rows == mask::bidirectional();

@@ -186,8 +186,9 @@ class pipeline_order {
         return most;
     }
 
-    /// Runs this order. If all microbatches are alike, `work` has one value for each chunk. Otherwise it has the values
-    /// of all chunks for the first microbatch, then for the second, and so on.
+    /// Simulates the passes in this order and returns how long they take. If all microbatches are alike, `work` has one
+    /// value for each chunk. Otherwise it has the values of all chunks for the first microbatch, then for the second,
+    /// and so on.
     [[nodiscard]] pipeline_run run(std::span<const chunk_work> work) const {
         if (work.size() != chunks_ && work.size() != chunks_ * microbatches_) {
             detail::refuse(

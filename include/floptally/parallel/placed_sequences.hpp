@@ -23,7 +23,7 @@ namespace floptally::inline v0_3 {
 /// unchanged.
 class placed_sequences : public adds_batches<placed_sequences> {
   public:
-    using sample = sequence;  // required of a batch source
+    using sample = sequence;  // type of a sample; every batch source must name it
 
     /// Adds a source of sequences, or one sequence and its slot, as `tally::add` does. `adds_batches` provides the
     /// short overloads.

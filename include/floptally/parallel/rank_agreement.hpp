@@ -36,7 +36,7 @@ class schema_hash {
 };
 
 /// Returns the hash of each fact on which ranks must agree, and its complement. After a MAX over ranks these show the
-/// largest and the smallest hash. The message has the same size for all facts.
+/// largest and the smallest hash. The size of the message depends only on the number of facts.
 template <std::size_t Facts>
 [[nodiscard]] constexpr std::array<std::uint64_t, 2 * Facts> agreement_message(
     const std::array<std::uint64_t, Facts>& hashes) {

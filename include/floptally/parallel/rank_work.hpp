@@ -160,8 +160,9 @@ class tensor_shard {
         }
         return whole(entry, false);
     }
-    /// Returns this rank's shard of `work` FLOPs. `product` is the number of FLOPs of one product, which is never
-    /// split. If the products cannot be divided evenly, the first ranks have one more.
+    /// Returns this rank's shard of `work` FLOPs. `product` is the number of FLOPs of one product, such as 2 for a
+    /// multiply-add. A product is never split. If the products cannot be divided evenly, each of the first ranks has
+    /// one more.
     [[nodiscard]] std::uint64_t sharded(std::uint64_t work, std::uint64_t product) const {
         const std::uint64_t unit = work % product == 0 ? product : 1;
         const std::uint64_t products = work / unit;
@@ -335,7 +336,7 @@ namespace floptally::inline v0_3 {
 /// How a model is split over the ranks of a layout.
 struct rank_options {
     pipeline_options pipeline{};
-    /// The number of layers of every pipeline chunk, in forward order. Empty: `pipeline` decides.
+    /// The number of layers of every pipeline chunk, in forward order. Empty: the options in `pipeline` decide.
     std::vector<std::uint64_t> layers_of_chunks{};
     tower_ranks towers{};
     tensor_options tensor{};

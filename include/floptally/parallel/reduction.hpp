@@ -139,8 +139,8 @@ class extremes {
     added_up added_up_{};
 };
 
-/// A type that adds up integers over a group of ranks, with MPI, NCCL or the collectives of a framework. Each rank of
-/// the group calls the same functions in the same order and gets the same integers, in place. Sums are modulo 2^64.
+/// A type that adds up integers over a group of ranks, with MPI, NCCL or the collectives of a framework. All ranks of
+/// the group call the same functions in the same order. On every rank the sums, modulo 2^64, replace the integers.
 template <class Reducer>
 concept integer_reducer = requires(Reducer& reducer, std::span<std::uint64_t> integers) {
     reducer.sum(integers);

@@ -109,7 +109,8 @@ constexpr void require_zigzag(std::string_view field, std::uint64_t tokens, std:
 /// A split of a pack's tokens over the ranks of a context-parallel group. All ranks hold equally many tokens.
 class token_split {
   public:
-    /// A zigzag split of the whole pack as one sequence. Chunks may end inside its sequences.
+    /// A zigzag split of the whole pack as one sequence: rank r has chunks r and 2cp − 1 − r of 2cp. Chunks may end
+    /// inside its sequences.
     [[nodiscard]] static token_split zigzag(std::uint64_t tokens, std::uint64_t cp) {
         static_cast<void>(zigzag_ranges(tokens, cp, 0));
         return {{0, tokens}, cp, true};

@@ -197,7 +197,7 @@ struct spec {
     std::string_view text{};  ///< the whole text that contains the spec
     unsigned line = 0;
     bool is_used = false;               ///< true if the model that is being read uses the spec
-    mutable vector<asked_key> asked{};  ///< keys that were looked up while that model was counted
+    mutable vector<asked_key> asked{};  ///< keys that were looked up while the model was counted
 
     /// Returns the `model_type` of the spec: "t5" for the spec "t5.encoder".
     [[nodiscard]] std::string_view type() const { return name.substr(0, name.find('.')); }

@@ -16,9 +16,9 @@
 /// bf16). Write driver names in full. Different rows must have different driver names, unless the driver itself reports
 /// several accelerators under one name. `accelerator_named` rejects such a name.
 ///
-/// A part whose vendor publishes no rate has a row of zeros. Its note is the reason, without a full stop: errors quote
-/// it. Only such a row may end a driver name with `*`, which stands for any text. An exact name in another row takes
-/// precedence.
+/// An accelerator whose vendor publishes no rate has a row of zeros. Its note states the reason. Errors quote the note,
+/// so it has no full stop. Only such a row may end a driver name with `*`, which stands for any text. An exact name in
+/// another row takes precedence.
 
 namespace floptally::inline v0_3::detail {
 
@@ -32,7 +32,7 @@ struct publication_row {
 struct memory_row {
     double tbps = 0;           ///< TB/s (10^12 bytes) of one device; 0: not published
     double gib = 0;            ///< GiB (2^30 bytes) of one device; 0: not published
-    publication_row source{};  ///< without a title: source and quality are those of the accelerator's rates
+    publication_row source{};  ///< if the title is empty, source and quality are those of the accelerator's rates
     /// The driver name of the variant with this memory; null: all variants have it.
     const char* driver_name = nullptr;
     source_quality quality = source_quality::vendor_document;

@@ -25,8 +25,8 @@ struct hstu_layout {
 
     constexpr hstu_layout() = default;
 
-    /// Takes the layout of a sequence. Without `contextual`, contextual tokens count as history. Targets and contextual
-    /// tokens that do not fit into the sequence are dropped, although a tally refuses such a sequence earlier.
+    /// Makes the layout of a sequence. Without `contextual`, contextual tokens count as history. Targets and contextual
+    /// tokens that do not fit into the sequence are dropped. A tally throws for such a sequence before.
     FLOPTALLY_HOST_DEVICE constexpr hstu_layout(const sequence& s, bool contextual) {
         const std::uint64_t end = std::uint64_t{s.past} + s.length;
         targets = smaller(s.targets, end);
