@@ -615,11 +615,11 @@ class Table:
         raise AssertionError(where)
 
     def table_of(self, where: str, table: Mapping[tuple[int, int], int]) -> dict[str, int]:
-        """Makes a new statistic (a number for each sequence) that looks up its value by sequence length in a table.
-        Returns {name of the statistic: FLOPs per unit}.
+        """Makes a new statistic that gives each sample its number of units, by a table of sizes. Returns {name of the
+        statistic: FLOPs of one unit}.
 
         where: the module's name, for a note.
-        table: {(length, keys): FLOPs of one sample} at the lengths that ran.
+        table: {(length, number of keys): FLOPs of one sample} at the sizes that ran.
         """
         from ._torch_cores import by_length, common
 

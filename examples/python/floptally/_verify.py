@@ -296,7 +296,7 @@ def _latents(model: Any, batch: Any) -> dict[str, Any]:
     if len(shape) not in (3, 4, 5):
         raise Error(
             "batch",
-            "must have hidden_states or sample with 3 to 5 dimensions: pass one, or "
+            "must have a tensor \"hidden_states\" or \"sample\" with 3 to 5 dimensions: add one, or say the sizes by "
             "arguments=lambda batch: {'grid_thw': [[1, 16, 16]], 'encoder_lengths': [77]}",
         )
     if len(shape) == 5 and shape[1] != getattr(model.config, "in_channels", shape[1]):

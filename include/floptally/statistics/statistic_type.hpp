@@ -63,7 +63,7 @@ struct moment_form {
 /// One parameter of a statistic: its name, its range and its form in texts. A parameter with a fallback is written as
 /// name=value, and omitted if its value is the fallback.
 struct statistic_parameter {
-    const char* name = "";  // not a std::string_view, because compilers would compute its length in each constant
+    const char* name = "";  // not a std::string_view: computing the length of each name slows compilation
     std::int64_t least = INT32_MIN;
     std::int64_t most = INT32_MAX;
     std::int64_t fallback = none;

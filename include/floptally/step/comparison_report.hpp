@@ -26,7 +26,7 @@ namespace floptally::inline v0_3 {
 
 /// A number from a dashboard, or the numbers of a trainer's log, and the conventions that explain them.
 struct observed_report {
-    std::string text;  ///< the dashboard's number as text; for a log, the trainer's name
+    std::string text;  ///< the name of the report: the dashboard's number as text, or the trainer whose log was read
     /// The FLOPs of a step according to the dashboard's number or to the mean rate of the log.
     observed_work work;
     std::vector<observed_candidate> matches{};  ///< conventions whose FLOPs equal `work` after rounding

@@ -260,8 +260,8 @@ class traffic_entries {
     const cost& whole_;
     batch_units units_;
     std::uint64_t batches_;
-    std::uint64_t single_visits_;  ///< With up to this number of visits to experts, no microbatch has more than one
-                                   ///< visit.
+    std::uint64_t single_visits_;  ///< If the batch has at most so many visits to experts, each
+                                   ///< microbatch has at most one.
     cached_past past_;
 };
 

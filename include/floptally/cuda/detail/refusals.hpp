@@ -116,7 +116,7 @@ struct refusal_record {
 };
 inline constexpr std::uint32_t refusal_words = sizeof(refusal_record) / sizeof(std::uint64_t);
 
-/// Writes the first refusal to a record.
+/// Counts the samples that a kernel refuses, and writes the first of them to a `refusal_record`, which the host reads.
 class refusal_writer {
   public:
     /// Counts a refused sample. If the record has no earlier refusal, calls `each_word(*this)` to write the sample into
