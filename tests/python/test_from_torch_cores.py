@@ -194,6 +194,27 @@ def test_a_causal_bias_object_of_pytorch_is_read_as_a_mask():
         assert forward(cost, 57) == 57 * PROJECTION + PAIR * pairs
 
 
+@pytest.mark.parametrize("after", [False, True])
+def test_scores_whose_heads_are_mixed_before_the_mask_count_its_pairs(after):
+    class MixedHeads(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.project, self.mix = nn.Linear(8, 24), nn.Parameter(torch.eye(2))
+
+        def forward(self, x):
+            b, n, _ = x.shape
+            q, k, v = self.project(x).view(b, n, 3, 2, 4).permute(2, 0, 3, 1, 4)
+            scores = torch.einsum("bhij,hk->bkij", q @ k.mT, self.mix)
+            causal = torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
+            weights = scores.masked_fill(~causal, float("-inf")).softmax(-1)
+            return (torch.einsum("bhij,hk->bkij", weights, self.mix) if after else weights) @ v
+
+    cost = floptally.from_torch(MixedHeads(), lambda batch, length: torch.zeros(batch, length, 8))
+    pairs, mixes = 57 * 58 // 2, 2 if after else 1
+    seen = cost.flops(lengths=[57]).useful.forward
+    assert seen == 2 * 57 * 8 * 24 + mixes * 2 * 57 * 57 * 4 + 2 * 2 * 8 * pairs
+
+
 def test_full_attention_of_a_fixed_size_is_counted_if_a_larger_batch_is_too_large_to_compute(monkeypatch):
     class PooledKeys(nn.Module):
         def __init__(self):

@@ -202,6 +202,7 @@ class Recorder(TorchDispatchMode):
         self.composites: dict[Any, bool] = {}
         self.values = Values(real, lambda one: tag_of(one) is NOTHING, is_choice, most_elements, with_masks)
         self.supposed = Supposed(self.values)
+        self.before_mix: list[Seen] = []  # pairs of scores whose heads are mixed; a mask may follow the mix
         self.in_nested = False  # inside an operator on nested tensors with gradients
         self.pairs: dict[Any, tuple[Any, Seen]] = {}  # of operands that are alike, as those of all layers
 
@@ -526,6 +527,7 @@ class Recorder(TorchDispatchMode):
             # The rows of the operand: a mix of heads has one for each pair. A layer after a core has one for each token.
             rows = heads * (queries if weights is left else columns)
             if any(rows % max(one.dims[1] * one.dims[3], 1) == 0 for one in self.values.products_of(weights)):
+                self.before_mix.append(seen)
                 self.values.mixed(call)
             return
         product.seen.append(seen)
@@ -534,7 +536,8 @@ class Recorder(TorchDispatchMode):
             if first_product in deciding_of(weights):
                 continue  # it made the mask
             first_product.is_attention |= is_weight(weights)
-            first_product.seen = [*(known for known in first_product.seen if known is not seen), seen]
+            others = [one for one in first_product.seen if not any(one is other for other in (seen, *self.before_mix))]
+            first_product.seen = [*others, seen]
 
     def note_decisions(self, call: Call) -> None:
         """Records which matrix products influence an operator's output only through integers, bools or rounded numbers.
@@ -784,7 +787,7 @@ def pairs_of_flex(args: tuple[Any, ...], dims: Sequence[int]) -> Seen:
 
 
 #: The memory of each operand of an operator: address, offset, shape and strides.
-Operands = tuple[tuple[int, int, tuple[int, ...], tuple[int, ...]], ...]
+Operands = tuple[tuple[Any, ...], ...]
 
 
 def operands_of(inputs: Iterable[torch.Tensor]) -> Operands:
