@@ -281,7 +281,7 @@ class balance_swaps {
                     ///< items; `closest` then finds the best exchange
     std::vector<std::vector<bundle>> singles_;  ///< for each rank its items as bundles of one, in their order; then an
                                                 ///< empty bundle, unless counts are equal
-    std::vector<std::vector<bundle>> pairs_;  ///< for each rank its pairs of items; empty until needed
+    std::vector<std::vector<bundle>> pairs_;    ///< for each rank its pairs of items; empty until needed
     std::vector<Load> sums_;
     /// Free capacity of each rank. The unsigned number may wrap around in the middle of an exchange. If capacity is
     /// unlimited, the number has no meaning.
