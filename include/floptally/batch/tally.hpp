@@ -141,9 +141,8 @@ class tally : public adds_batches<tally> {
                                   std::to_string(amount.useful) + " useful: the padded amount includes the useful one");
         }
         std::size_t index = masks().find(accumulator);
-        for (const modality in : {modality::vision, modality::audio}) {  // The name of a measured statistic is unique
-                                                                         // across modalities, so at most one modality
-                                                                         // has it.
+        // The name of a measured statistic is unique across modalities, so at most one modality has it.
+        for (const modality in : {modality::vision, modality::audio}) {
             index = index == masks().size() ? masks().find(accumulator.in(in)) : index;
         }
         if (index == masks().size()) {

@@ -224,8 +224,8 @@ class tally_accumulators {
         });
     }
 
-    /// True if the amounts to add are not stored in the accumulators' memory, so that the addition does not overwrite
-    /// the amounts.
+    /// True if amounts of type `Sums` never lie in the accumulators' memory, so that the addition cannot overwrite
+    /// them.
     template <class Sums>
     static constexpr bool is_apart = !std::is_same_v<Sums, amounts>;
 
