@@ -123,8 +123,8 @@ namespace detail {
 
 namespace detail {
 
-/// Throws an `error` that names `field`, because the figure of this accelerator's memory is unknown, or because the
-/// name is ambiguous. The error says what to pass instead.
+/// Throws an `error` that names `field`: the bandwidth or size of this accelerator's memory is unknown, or the name is
+/// ambiguous. The error says what to pass instead.
 template <class Known>
 [[noreturn]] void refuse_memory(std::string_view product, std::string_view field, std::string_view figure,
                                 Known is_known) {

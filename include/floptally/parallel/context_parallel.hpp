@@ -33,11 +33,11 @@ namespace floptally::inline v0_3 {
 /// sequence. Queries after the end of the sequence have no pairs. For `mask::encoder` and its windows the queries are
 /// the encoder's tokens.
 ///
-/// The function takes the pairs of all queries from `queries.first` on, and subtracts the pairs of all queries from
-/// `queries.last` on. To count the queries from a position on, it treats the tokens before that position as cached
-/// (`past`). The queries then attend to the same keys under every mask. What a statistic counts without any query, such
-/// as `unit::powers(0, 2)` of a text, belongs to the range that begins at query 0. The function throws if a statistic
-/// is smaller for more queries, because the difference would be negative.
+/// The result is a difference: the pairs of all queries from `queries.first` on, minus the pairs of all queries from
+/// `queries.last` on. For each of the two counts, all tokens before its first query count as cached (`past`). So the
+/// queries attend to the same keys under every mask. What a statistic counts without any query, such as
+/// `unit::powers(0, 2)` of a text, belongs to the range that begins at query 0. The function throws if a statistic is
+/// smaller for more queries, because the difference would be negative.
 [[nodiscard]] constexpr std::uint64_t pairs_of_queries(const statistic& which, const sequence& s,
                                                        const index_range& queries) {
     const bool other_side = which.is_of_other_side();

@@ -388,9 +388,9 @@ struct rank_options {
 /// Returns a model's parts for the layout's rank. To get the rank's work, count these parts under a plan and evaluate
 /// the tally of the rank's own tokens. Ranks that differ only in tp and pp have the same tally.
 ///
-/// Parts of other ranks stay in the list, marked `elsewhere`. They do not count, but they show how far gradients must
-/// flow back to reach weights on other ranks. Construct the `flop_counter` from the parts, because `cost_of(parts)` is
-/// the cost of the whole pipeline.
+/// Parts of other ranks stay in the list, marked `elsewhere`. They add no FLOPs to this rank, but they show how far
+/// gradients must flow back to reach weights on other ranks. Construct the `flop_counter` from the parts, because
+/// `cost_of(parts)` is the cost of the whole pipeline.
 [[nodiscard]] inline std::vector<model_part> rank_parts(std::span<const model_part> model,
                                                         const parallel_layout& layout,
                                                         const rank_options& options = {}) {

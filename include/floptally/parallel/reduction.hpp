@@ -441,8 +441,8 @@ template <integer_reducer Reducer>
     return all;
 }
 
-/// Returns the smallest value, the largest value and the number of values over all ranks. It uses a SUM for the number,
-/// which also shows that no part is missing, and a MAX for the two values.
+/// Returns the smallest value, the largest value and the number of values over all ranks. It uses a SUM for the number
+/// and a MAX for the two values. The SUM also shows that no rank is missing.
 template <integer_reducer Reducer>
 [[nodiscard]] extremes reduce(const extremes& mine, const statistic_scope& scope, const parallel_layout& layout,
                               Reducer& reducer) {

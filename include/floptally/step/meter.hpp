@@ -479,8 +479,9 @@ class meter {
         return gpu_seconds;
     }
 
-    /// Returns true if this meter counts the FLOPs that the totals have in the view `seen`. Returns false also if the
-    /// tally of the totals lacks a measured accumulator, because they were then counted with another plan.
+    /// Returns true if this meter counts the same FLOPs in the view `seen` for the tally of the totals as the totals
+    /// have. Returns false also if the tally lacks a measured accumulator, because the totals were then counted with
+    /// another plan.
     [[nodiscard]] bool counts_as(const step_totals& done, view seen) const {
         try {
             return model_.total_flops(done.batch, seen) == done.total(seen);
@@ -497,9 +498,9 @@ class meter {
     };
 
     /// Returns the slowest rank of a step, and the times of the slowest and the fastest. Returns nothing if the ranks
-    /// cannot be compared. Each rank sends its time in units of 100 ns with its rank number in the lower bits, and the
-    /// complement of its time. The maximum of the first is the slowest rank, that of the second the fastest. So one MAX
-    /// reduction is enough.
+    /// cannot be compared. Each rank sends two integers: its time in units of 100 ns with its rank number in the lower
+    /// bits, and the complement of its time. The maximum of the first gives the slowest rank, and the maximum of the
+    /// second gives the fastest time. So one MAX reduction is enough.
     [[nodiscard]] std::optional<std::pair<std::uint64_t, rank_times_of_step>> compared(double seconds) const {
         constexpr std::uint64_t rank_bits = 24;
         constexpr double ticks = 1e7;

@@ -176,8 +176,8 @@ class mixed_precision {
         return applied;
     }
 
-    /// Returns each distinct result of `applied_to` over all layers once. The first result has only false, for the
-    /// parts outside the layers.
+    /// Returns the distinct results of `applied_to` over all layers. The first result has only false, for the parts
+    /// outside the layers.
     [[nodiscard]] std::vector<std::vector<bool>> setting_sets(std::span<const model_part> parts) const {
         std::vector<std::vector<bool>> sets{std::vector<bool>(settings_.size(), false)};
         for (std::uint64_t layer = 0; layer < layers_of(parts); ++layer) {
