@@ -154,8 +154,8 @@ static_assert(meanings[static_cast<std::size_t>(term::optimizer)].when_detached 
 [[nodiscard]] constexpr bool is_of_indexer(term kind) {
     return kind == term::index_linear || kind == term::index_scores;
 }
-/// Returns true for work that is counted for each pair that an indexer scores. Conventions may count such work in their
-/// own way.
+/// Returns true for work that is counted for each (query, key) pair that an indexer scores. Some conventions count such
+/// work differently.
 [[nodiscard]] constexpr bool is_index_pairs(term kind) {
     return kind == term::index_scores || kind == term::teacher_scores;
 }

@@ -131,10 +131,10 @@ class context_parallel_pack {
     /// The shard counts the rank's queries, and for them the attended pairs, the cached tokens and the encoder's
     /// tokens. Each sequence counts in `accumulator::count` on the rank that has its first token.
     ///
-    /// The ranks share the square of a sequence's length in `accumulator::squares`. By default, a rank with the queries
-    /// from a to b − 1 adds b² − a², which fits causal attention. If the model attends in both directions, pass
-    /// `mask::bidirectional()` as `square_rows`. A rank then adds the sequence's length for each of its queries. In
-    /// both cases the ranks' values add up to the square, and each rank's FLOPs are exact.
+    /// In `accumulator::squares` each rank gets a part of the square of a sequence's length. By default, a rank with
+    /// the queries from a to b − 1 adds b² − a², which fits causal attention. If the model attends in both directions,
+    /// pass `mask::bidirectional()` as `square_rows`. A rank then adds the sequence's length for each of its queries.
+    /// In both cases the ranks' values add up to the square, and each rank's FLOPs are exact.
     ///
     /// The tally is marked with the rank and the number of ranks. A reduction throws if this mark contradicts its
     /// scopes or its layout of ranks.

@@ -129,7 +129,7 @@ class pipeline_split {
         return by_torchtitan(num_layers, pp, vpp);
     }
 
-    /// Returns the number of chunks of a layout text.
+    /// Returns the number of chunks in Megatron-Core's layout text.
     [[nodiscard]] static std::uint64_t chunks_in(std::string_view text) {
         std::size_t at = 0;
         const std::string symbols = expanded(text, at, false);
@@ -321,7 +321,7 @@ class pipeline_split {
         return split;
     }
 
-    /// Returns the symbols of a text with all repetitions written out.
+    /// Returns the symbols of a layout text with all repetitions written out, such as "ttt" for "t*3".
     [[nodiscard]] static std::string expanded(std::string_view text, std::size_t& at, bool in_group) {
         constexpr const char* field = "pipeline_model_parallel_layout";
         constexpr std::size_t most = 100'000;

@@ -287,8 +287,8 @@ class tensor_shard {
     }
 
     /// Returns the shard of routed experts. Without measured visits it assumes that tokens visit the experts of all
-    /// ranks equally often. A rank then runs as many visits as 1 / tp of its tokens cause. Measured visits are those to
-    /// the rank's own experts. Each of the etp ranks computes a part of every visit.
+    /// ranks equally often. A rank then runs as many visits as 1 / tp of its tokens would make. Measured visits are
+    /// those to the rank's own experts. Each of the etp ranks computes a part of every visit.
     [[nodiscard]] cost_entry expert_shard(cost_entry entry, const tensor_sharding& own,
                                           const named_entry& label) const {
         const std::uint64_t experts = own.units;

@@ -168,8 +168,8 @@ struct microbatch_visits {
     std::uint64_t added = 0;
 };
 
-/// The tally of one step, which also counts its microbatches. Call `microbatch()` once for each microbatch and add to
-/// the result.
+/// The tally of one step, which also counts its microbatches. Call `microbatch()` once for each microbatch and add its
+/// lengths to the tally that it returns.
 class microbatch_tally {
   public:
     explicit microbatch_tally(const mask_set& masks) : own_(masks) {}

@@ -64,7 +64,7 @@ struct search_options {
     std::function<void(std::uint64_t, std::uint64_t)> progress{};
 };
 
-/// The result of a search: the layouts that fit, fastest first.
+/// The result of a search: the layouts that fit the memory, fastest first.
 struct layout_search {
     std::vector<layout_prediction> found{};
     std::uint64_t tried = 0;       ///< number of tried layouts; each has as many ranks as there are GPUs

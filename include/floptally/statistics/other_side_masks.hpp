@@ -64,7 +64,7 @@ struct packed_patches {
     std::int32_t
         switches;  ///< bit 0: filled; bits 1, 2: reach; bits 3 to 10: streams of queries; bits 11 to 18: of keys
 
-    static constexpr std::uint32_t streams_of_queries = 3;  ///< position of the queries' streams in `switches`
+    static constexpr std::uint32_t streams_of_queries = 3;  ///< lowest bit of the queries' streams in `switches`
     static constexpr std::uint32_t streams_of_keys = 11;
     static constexpr std::uint32_t all_streams = 0xFF;
     static constexpr std::uint32_t streams_of_cells = 5;  ///< bits of the streams that consist of cells: the grid and

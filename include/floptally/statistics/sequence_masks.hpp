@@ -148,7 +148,7 @@ struct chunked {
 };
 
 /// Causal attention to the `keys` best keys: DeepSeek sparse attention's `index_topk`. The number of pairs is that of a
-/// sliding window, but which keys they are depends on the data.
+/// sliding window. The choice of keys depends on the data.
 struct top_k {
     std::int32_t keys;
 
@@ -222,8 +222,8 @@ struct of_window {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t window() const { return std::int64_t{left} + 1; }
 };
 
-/// L·min(L, W) pairs for a sequence of L tokens and a window of W tokens. They are the rows times the columns of a
-/// product with a table of relative positions (DeBERTa).
+/// L·min(L, W) pairs for a sequence of L tokens and a window of W tokens. This is the size of a product with a table of
+/// relative positions (DeBERTa): L rows and min(L, W) columns.
 struct box : of_window<box> {
     static constexpr std::string_view name = "box"sv;
 

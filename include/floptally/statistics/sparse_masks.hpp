@@ -11,8 +11,8 @@
 #include <floptally/statistics/statistic_type.hpp>
 
 /// @file
-/// Sparse attention of models of 2026: each query attends to the best of the keys before it. Which keys these are
-/// depends on the data, but their number depends only on the length. Each mask is checked by enumeration in
+/// Sparse attention of models of 2026: each query attends to the best of the keys before it. The choice of keys depends
+/// on the data, but their number depends only on the length. Each mask is checked by enumeration in
 /// tests/statistics/sparse_masks.test.cpp and proven in tests/proofs.
 
 namespace floptally::inline v0_3::mask_statistics {

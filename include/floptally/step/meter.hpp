@@ -108,7 +108,7 @@ struct rank_spread {
 /// The earlier runs that a meter may continue.
 enum class resume_from : std::uint8_t {
     same_counter,  ///< a run of the same model, convention and plan
-    /// Any run, for example after a change of plan. FLOPs that were counted before are not changed.
+    /// Any run, for example after a change of plan. The FLOPs of earlier steps stay as they were counted.
     any_counter
 };
 
