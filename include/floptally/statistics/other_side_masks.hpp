@@ -100,8 +100,8 @@ struct packed_patches {
                : reach == static_cast<std::uint64_t>(latent_reach::frame) ? token_frames(g)
                                                                           : of_token_frame(g);
     }
-    /// Returns the tokens of some streams. The sum is below 2^64 if `problem_of` finds no problem. A sample without
-    /// cells has only the tokens of its texts.
+    /// Returns the number of tokens of some streams. The sum is below 2^64 if `problem_of` finds no problem. A sample
+    /// without cells has only the tokens of its texts.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t tokens(const grid& g, std::uint64_t streams) const {
         const std::uint64_t own = token_frames(g) * of_token_frame(g);
         const std::uint64_t sum =

@@ -67,12 +67,12 @@ struct band {
         const std::uint64_t before = detail::capped_ramp(end_of(s), left) - detail::capped_ramp(s.past, left);
         return s.length + before + detail::capped_ramp(s.length, right);
     }
-    /// Returns the pairs of a sequence of `length` tokens without a past.
+    /// Returns the number of pairs of a sequence of `length` tokens without a past.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_length(std::uint64_t length) const {
         return length + detail::capped_ramp(length, left) + detail::capped_ramp(length, right);
     }
-    /// Returns the pairs of a block of lengths. They are the squares of the lengths minus the pairs whose keys are too
-    /// far before or after the query.
+    /// Returns the number of pairs over all lengths of a block: the sum of the squares of the lengths, minus the pairs
+    /// whose keys are too far before or after the query.
     [[nodiscard]] std::uint64_t over(const length_block& block) const {
         return block.squares - pairs_beyond(block, left) - pairs_beyond(block, right);
     }
