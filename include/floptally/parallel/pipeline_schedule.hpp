@@ -135,7 +135,7 @@ namespace floptally::inline v0_3 {
 /// on rank pp - 1 - r.
 class pipeline_order {
   public:
-    /// The published order of a schedule with `vpp` chunks on each of `pp` ranks.
+    /// Makes the published order of a schedule with `vpp` chunks on each of `pp` ranks.
     pipeline_order(pipeline_schedule schedule, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches)
         : pipeline_order(schedule, pp, vpp, microbatches, pp) {}
 
@@ -216,7 +216,7 @@ class pipeline_order {
     using kind = pipeline_pass::kind;
     static constexpr std::uint64_t most_passes = std::uint64_t{1} << 24U;
 
-    /// An order in which each rank delays the weight gradients of at most `waiting` microbatches.
+    /// Makes an order in which each rank delays the weight gradients of at most `waiting` microbatches.
     pipeline_order(pipeline_schedule schedule, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches,
                    std::uint64_t waiting)
         : pp_(pp),

@@ -75,8 +75,8 @@ struct tower_ranks {
 /// therefore has several chunks that are not adjacent. A chunk may have no layer.
 class pipeline_split {
   public:
-    /// A split into chunks with these numbers of layers, in forward order. Pass pp numbers, or with virtual stages
-    /// pp·vpp numbers.
+    /// Makes a split into chunks with these numbers of layers, in forward order. Pass pp numbers, or with virtual
+    /// stages pp·vpp numbers.
     pipeline_split(std::uint64_t pp, std::span<const std::uint64_t> layers_of_chunks) : pp_(pp) {
         require_positive(pp, "pp");
         if (layers_of_chunks.empty() || layers_of_chunks.size() % pp != 0) {
@@ -140,7 +140,7 @@ class pipeline_split {
         return chunks;
     }
 
-    /// torchtitan's split (`generate_llm_fqn_per_model_part` with weights of 1).
+    /// Returns torchtitan's split (`generate_llm_fqn_per_model_part` with weights of 1).
     [[nodiscard]] static pipeline_split by_torchtitan(std::uint64_t num_layers, std::uint64_t pp, std::uint64_t vpp) {
         const std::uint64_t chunks = std::uint64_t{checked(pp, "pp") * vpp};
         const std::uint64_t counted = chunks == 1 ? num_layers : std::uint64_t{checked(num_layers, "layers") + 2};
@@ -161,7 +161,7 @@ class pipeline_split {
         return split;
     }
 
-    /// A split into chunks of equally many layers, unless the options say otherwise.
+    /// Returns a split into chunks of equally many layers, unless the options say otherwise.
     [[nodiscard]] static pipeline_split even(std::uint64_t num_layers, std::uint64_t pp, std::uint64_t vpp = 1,
                                              const pipeline_options& options = {}) {
         require_positive(pp, "pp");

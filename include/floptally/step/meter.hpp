@@ -162,8 +162,8 @@ class meter {
     meter(const flop_counter& model, metered_hardware hardware, seconds_clock clock = steady_seconds)
         : meter(model, std::move(hardware), rank_sum{}, std::move(clock)) {}
 
-    /// Counts this rank's microbatches and sums them over the ranks at the end of each step. All ranks must end (or
-    /// discard) each step together. The number of GPUs is the number of ranks.
+    /// Makes a meter that counts this rank's microbatches and sums them over the ranks at the end of each step. All
+    /// ranks must end (or discard) each step together. The number of GPUs is the number of ranks.
     meter(const flop_counter& model, metered_hardware hardware, rank_sum ranks, seconds_clock clock = steady_seconds)
         : model_(model),
           ranks_(std::move(ranks)),
@@ -189,16 +189,16 @@ class meter {
           seconds_clock clock = steady_seconds)
         : meter(flop_counter(model, counted_as, plan), std::move(hardware), std::move(clock)) {}
 
-    /// Takes a model, its plan and the GPUs: `meter m(load_config("config.json"), {.recomputed = recompute::full},
-    /// accelerator_named("H100 SXM"))`. The model is a descriptor, a `model_config`, a cost or parts. The meter counts
-    /// with the convention `exact`. For another convention pass a `flop_counter`.
+    /// Makes a meter from a model, its plan and the GPUs: `meter m(load_config("config.json"), {.recomputed =
+    /// recompute::full}, accelerator_named("H100 SXM"))`. The model is a descriptor, a `model_config`, a cost or parts.
+    /// The meter counts with the convention `exact`. For another convention pass a `flop_counter`.
     template <counted_model Model>
     meter(const Model& model, const training_plan& plan, metered_hardware hardware, rank_sum ranks = {},
           seconds_clock clock = steady_seconds)
         : meter(flop_counter(model, conventions::exact, plan), std::move(hardware), std::move(ranks),
                 std::move(clock)) {}
-    /// Takes a known GPU at the bf16 peak of its datasheet. The number of GPUs is the number of ranks of the reduction,
-    /// or 1 without a reduction. For another precision pass `hardware_of(part, precision::fp8)`.
+    /// Makes a meter for a known GPU at the bf16 peak of its datasheet. The number of GPUs is the number of ranks of
+    /// the reduction, or 1 without a reduction. For another precision pass `hardware_of(part, precision::fp8)`.
     template <counted_model Model>
     meter(const Model& model, const training_plan& plan, const accelerator& gpu, rank_sum ranks = {},
           seconds_clock clock = steady_seconds)
@@ -307,9 +307,9 @@ class meter {
     void require_seconds(double seconds) const { static_cast<void>(gpu_seconds_in(seconds)); }
 
     [[nodiscard]] const step_totals& last_step() const { return last_; }
-    /// The totals since the last `reset_interval`.
+    /// Returns the totals since the last `reset_interval`.
     [[nodiscard]] const step_series& interval() const { return interval_; }
-    /// The totals since the meter was constructed, or since the start of the run that it resumed.
+    /// Returns the totals since the meter was constructed, or since the start of the run that it resumed.
     [[nodiscard]] const step_series& run() const { return run_; }
 
     /// Returns the times of the ranks since the last `reset_interval`; `run_ranks()` returns those of the whole
