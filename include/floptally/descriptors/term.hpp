@@ -42,7 +42,8 @@ enum class term : std::uint8_t {
     /// train it (`training_plan::indexer`).
     index_linear,
     index_scores,    ///< activation times activation in an indexer, per scored pair
-    teacher_scores,  ///< the attention's QKᵀ computed once more, as the target of an indexer's loss; added by a plan
+    teacher_scores,  ///< the attention's QKᵀ computed once more, as the target of an indexer's loss; added by a
+                     ///< training plan
     gradient         ///< a product that only the backward runs, such as the gradient of a linear solve
 };
 
@@ -78,8 +79,8 @@ struct term_meaning {
     term_operands operands = term_operands::matrix;
     term_place place = term_place::layer;
     term_backward backward = term_backward::weight_and_data;
-    term when_detached = term::detached;  ///< the kind to use if the result does not reach the loss; element-wise kinds
-                                          ///< do not change
+    term when_detached = term::detached;  ///< the kind of the entry if its result does not reach the loss; element-wise
+                                          ///< kinds stay the same
     /// Number of FLOPs that ranks never split, such as 2 for a multiply-add. A rank's part of the work is a multiple of
     /// this number.
     std::uint64_t flops_together = 2;
@@ -153,8 +154,8 @@ static_assert(meanings[static_cast<std::size_t>(term::optimizer)].when_detached 
 [[nodiscard]] constexpr bool is_of_indexer(term kind) {
     return kind == term::index_linear || kind == term::index_scores;
 }
-/// Returns true for work that is counted for each pair that an indexer scores. Conventions may count such work in their
-/// own way.
+/// Returns true for work that is counted for each (query, key) pair that an indexer scores. Some conventions count such
+/// work differently.
 [[nodiscard]] constexpr bool is_index_pairs(term kind) {
     return kind == term::index_scores || kind == term::teacher_scores;
 }

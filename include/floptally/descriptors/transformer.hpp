@@ -28,7 +28,7 @@ struct vocabulary {
     bool tied = false;
     std::uint64_t positions = 0;  ///< number of rows in the tables of learned positions and segments together
 
-    /// Returns the tables before the first layer: parameters without FLOPs.
+    /// Returns the cost of the embedding tables before the first layer. They have parameters, but no FLOPs.
     [[nodiscard]] constexpr floptally::cost embedding_cost(std::uint64_t hidden_size) const {
         require_positive(size, "vocab_size");
         floptally::cost sum;
@@ -38,7 +38,8 @@ struct vocabulary {
         return sum;
     }
 
-    /// Returns the lm_head. With `shared_weights` its weights do not count, because another entry has the same weights.
+    /// Returns the cost of the lm_head. With `shared_weights` its weights do not count, because another entry already
+    /// counts them.
     [[nodiscard]] constexpr floptally::cost head_cost(std::uint64_t hidden_size, bool shared_weights = false) const {
         if (padded_size != 0 && padded_size < size) {
             detail::refuse("padded_vocab_size", {"must be at least vocab_size (", size, "), got ", padded_size});
@@ -170,8 +171,8 @@ struct transformer {
         return sum;
     }
 
-    /// Calls `add` with every part in forward order, for plans that freeze or recompute only some layers (see
-    /// `parts_of`).
+    /// Calls `add` with every part of the model in forward order. Plans that freeze or recompute only some layers need
+    /// the parts (see `parts_of`).
     template <class Add>
     constexpr void for_each_part(Add add) const {
         require_layers();

@@ -99,7 +99,7 @@ namespace detail {
     return memory_size{memory->gib, detail::source_of(row, *memory), detail::quality_of(row, *memory)};
 }
 
-/// Returns those names of an accelerator, including driver names, whose memory has a known bandwidth or size. Leaves
+/// Returns the names and driver names of an accelerator for which the bandwidth or size of the memory is known. Leaves
 /// out driver names that several accelerators share.
 [[nodiscard]] inline std::vector<std::string_view> names_with_memory(const accelerator& part) {
     const auto is_known = [](std::string_view name) { return memory_bandwidth_named(name) || memory_size_named(name); };
@@ -123,8 +123,8 @@ namespace detail {
 
 namespace detail {
 
-/// Throws an `error` that names `field`, because the figure of this accelerator's memory is unknown, or because the
-/// name is ambiguous. The error says what to pass instead.
+/// Throws an `error` that names `field`: the bandwidth or size of this accelerator's memory is unknown, or the name is
+/// ambiguous. The error says what to pass instead.
 template <class Known>
 [[noreturn]] void refuse_memory(std::string_view product, std::string_view field, std::string_view figure,
                                 Known is_known) {

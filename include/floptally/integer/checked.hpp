@@ -36,8 +36,8 @@ namespace detail {
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t smaller(std::uint64_t a, std::uint64_t b) {
     return a < b ? a : b;
 }
-/// Returns the larger of two integers. Replaces std::max. Use this function instead of `a < b ? b : a`, which g++ 12
-/// computes in 32 bits for narrower integers.
+/// Returns the larger of two integers. Replaces std::max. Use this function instead of `a < b ? b : a`: g++ 12 computes
+/// that expression in 32 bits for narrower integers.
 template <class N>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr const N& larger(const N& a, const N& b) {
     return a < b ? b : a;

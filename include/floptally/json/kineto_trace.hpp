@@ -82,7 +82,8 @@ struct kineto_event {
     return value + (up ? (text.front() == '-' ? -1 : 1) : 0);
 }
 
-/// Parses JSON text and passes on every event in the list `traceEvents`. The text may also be such a list itself.
+/// Parses JSON text and passes every event in its list `traceEvents` to a function. The text may also be the list
+/// itself.
 template <class Each>
 class kineto_reader : public nlohmann::json_sax<nlohmann::json> {
   public:

@@ -222,8 +222,8 @@ inline void write_json_line(std::ostream& out, const meter& shown) {
     }
 }
 
-/// Returns the state of a meter as JSON. Durations without steps are left out. The key `account` has the goodput of a
-/// run, if the meter measures it.
+/// Returns the state of a meter as JSON. `durations` lists only the buckets of step times that contain a step. The key
+/// `account` has the goodput of a run, if the meter measures it.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const meter_state& state) {
     const auto strings = [](const std::vector<std::uint64_t>& accumulators) {
         nlohmann::ordered_json list = nlohmann::ordered_json::array();

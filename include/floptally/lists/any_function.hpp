@@ -39,7 +39,7 @@ class any_function<Result(Arguments...)> {
 
     /// Returns true if it holds a function.
     [[nodiscard]] explicit operator bool() const { return held_ != nullptr; }
-    /// Calls the function. There must be one.
+    /// Calls the function. The object must hold one (`operator bool`).
     Result operator()(Arguments... arguments) const { return held_->call(std::forward<Arguments>(arguments)...); }
 
   private:

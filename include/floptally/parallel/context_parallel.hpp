@@ -33,11 +33,11 @@ namespace floptally::inline v0_3 {
 /// sequence. Queries after the end of the sequence have no pairs. For `mask::encoder` and its windows the queries are
 /// the encoder's tokens.
 ///
-/// The function takes the pairs of all queries from `queries.first` on, and subtracts the pairs of all queries from
-/// `queries.last` on. To count the queries from a position on, it treats the tokens before that position as cached
-/// (`past`). The queries then attend to the same keys under every mask. What a statistic counts without any query, such
-/// as `unit::powers(0, 2)` of a text, belongs to the range that begins at query 0. The function throws if a statistic
-/// is smaller for more queries, because the difference would be negative.
+/// The result is a difference: the pairs of all queries from `queries.first` on, minus the pairs of all queries from
+/// `queries.last` on. For each of the two counts, all tokens before its first query count as cached (`past`). So the
+/// queries attend to the same keys under every mask. What a statistic counts without any query, such as
+/// `unit::powers(0, 2)` of a text, belongs to the range that begins at query 0. The function throws if a statistic is
+/// smaller for more queries, because the difference would be negative.
 [[nodiscard]] constexpr std::uint64_t pairs_of_queries(const statistic& which, const sequence& s,
                                                        const index_range& queries) {
     const bool other_side = which.is_of_other_side();
@@ -131,10 +131,10 @@ class context_parallel_pack {
     /// The shard counts the rank's queries, and for them the attended pairs, the cached tokens and the encoder's
     /// tokens. Each sequence counts in `accumulator::count` on the rank that has its first token.
     ///
-    /// The ranks share the square of a sequence's length in `accumulator::squares`. By default, a rank with the queries
-    /// from a to b − 1 adds b² − a², which fits causal attention. If the model attends in both directions, pass
-    /// `mask::bidirectional()` as `square_rows`. A rank then adds the sequence's length for each of its queries. In
-    /// both cases the ranks' values add up to the square, and each rank's FLOPs are exact.
+    /// In `accumulator::squares` each rank gets a part of the square of a sequence's length. By default, a rank with
+    /// the queries from a to b − 1 adds b² − a², which fits causal attention. If the model attends in both directions,
+    /// pass `mask::bidirectional()` as `square_rows`. A rank then adds the sequence's length for each of its queries.
+    /// In both cases the ranks' values add up to the square, and each rank's FLOPs are exact.
     ///
     /// The tally is marked with the rank and the number of ranks. A reduction throws if this mark contradicts its
     /// scopes or its layout of ranks.

@@ -71,8 +71,8 @@ namespace detail {
 /// once before the first step. It takes one all-reduce SUM of 4 integers for each rank. Every rank throws the same
 /// error.
 ///
-/// The check compares only ranks that have tokens. It skips ranks that have no value by the scope (placement `first` or
-/// `last`).
+/// The check compares only ranks that have tokens. It skips ranks to which the scope gives no value (placement `first`
+/// or `last`).
 template <class Reducer>
 void require_held(const statistic_scope& scope, const held_tokens& mine, const parallel_layout& layout,
                   Reducer& reducer) {

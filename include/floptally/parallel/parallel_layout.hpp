@@ -256,7 +256,7 @@ class parallel_layout {
         }
     }
 
-    /// Calls `append(token)` for each axis in the text of an order.
+    /// Calls `append(token)` for each name of an axis in a text such as "tp-cp-dp-pp".
     template <class Append>
     static constexpr void for_each_name(std::string_view order, Append append) {
         for (std::size_t first = 0; first <= order.size();) {

@@ -23,7 +23,8 @@ enum class pipeline_schedule : std::uint8_t {
     gpipe,        ///< all forward, then all backward (Huang et al. 2018)
     one_f_one_b,  ///< one forward, then one backward: PipeDream-Flush, Megatron-LM without virtual stages
     interleaved,  ///< 1F1B with several chunks on each rank (Narayanan et al. 2021), in Megatron-LM's order
-    zero_bubble,  ///< ZB-H1 (Qi et al. 2023): 1F1B, but rank r delays r gradients of weights; as much memory as 1F1B
+    zero_bubble,  ///< ZB-H1 (Qi et al. 2023): 1F1B, but rank r delays the weight gradients of r microbatches; as much
+                  ///< memory as 1F1B
     zb_v          ///< ZB-V (Qi et al. 2023): two chunks on each rank; microbatches go down the ranks and back up, like
                   ///< a V; as much memory as 1F1B
 };
@@ -134,7 +135,7 @@ namespace floptally::inline v0_3 {
 /// on rank pp - 1 - r.
 class pipeline_order {
   public:
-    /// The published order of a schedule with `vpp` chunks on each of `pp` ranks.
+    /// Makes the published order of a schedule with `vpp` chunks on each of `pp` ranks.
     pipeline_order(pipeline_schedule schedule, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches)
         : pipeline_order(schedule, pp, vpp, microbatches, pp) {}
 
@@ -215,7 +216,7 @@ class pipeline_order {
     using kind = pipeline_pass::kind;
     static constexpr std::uint64_t most_passes = std::uint64_t{1} << 24U;
 
-    /// An order in which each rank delays at most `waiting` gradients of weights.
+    /// Makes an order in which each rank delays the weight gradients of at most `waiting` microbatches.
     pipeline_order(pipeline_schedule schedule, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches,
                    std::uint64_t waiting)
         : pp_(pp),

@@ -75,8 +75,8 @@ struct tower_ranks {
 /// therefore has several chunks that are not adjacent. A chunk may have no layer.
 class pipeline_split {
   public:
-    /// A split into chunks with these numbers of layers, in forward order. Pass pp numbers, or with virtual stages
-    /// pp·vpp numbers.
+    /// Makes a split into chunks with these numbers of layers, in forward order. Pass pp numbers, or with virtual
+    /// stages pp·vpp numbers.
     pipeline_split(std::uint64_t pp, std::span<const std::uint64_t> layers_of_chunks) : pp_(pp) {
         require_positive(pp, "pp");
         if (layers_of_chunks.empty() || layers_of_chunks.size() % pp != 0) {
@@ -129,7 +129,7 @@ class pipeline_split {
         return by_torchtitan(num_layers, pp, vpp);
     }
 
-    /// Returns the number of chunks of a layout text.
+    /// Returns the number of chunks in Megatron-Core's layout text.
     [[nodiscard]] static std::uint64_t chunks_in(std::string_view text) {
         std::size_t at = 0;
         const std::string symbols = expanded(text, at, false);
@@ -140,7 +140,7 @@ class pipeline_split {
         return chunks;
     }
 
-    /// torchtitan's split (`generate_llm_fqn_per_model_part` with weights of 1).
+    /// Returns torchtitan's split (`generate_llm_fqn_per_model_part` with weights of 1).
     [[nodiscard]] static pipeline_split by_torchtitan(std::uint64_t num_layers, std::uint64_t pp, std::uint64_t vpp) {
         const std::uint64_t chunks = std::uint64_t{checked(pp, "pp") * vpp};
         const std::uint64_t counted = chunks == 1 ? num_layers : std::uint64_t{checked(num_layers, "layers") + 2};
@@ -161,7 +161,7 @@ class pipeline_split {
         return split;
     }
 
-    /// A split into chunks of equally many layers, unless the options say otherwise.
+    /// Returns a split into chunks of equally many layers, unless the options say otherwise.
     [[nodiscard]] static pipeline_split even(std::uint64_t num_layers, std::uint64_t pp, std::uint64_t vpp = 1,
                                              const pipeline_options& options = {}) {
         require_positive(pp, "pp");
@@ -321,7 +321,7 @@ class pipeline_split {
         return split;
     }
 
-    /// Returns the symbols of a text with all repetitions written out.
+    /// Returns the symbols of a layout text with all repetitions written out, such as "ttt" for "t*3".
     [[nodiscard]] static std::string expanded(std::string_view text, std::size_t& at, bool in_group) {
         constexpr const char* field = "pipeline_model_parallel_layout";
         constexpr std::size_t most = 100'000;

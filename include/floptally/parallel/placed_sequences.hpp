@@ -60,11 +60,11 @@ class placed_sequences : public adds_batches<placed_sequences> {
     }
 
     [[nodiscard]] const std::vector<slotted_sequence>& sequences() const { return sequences_; }
-    /// The beginning of each slot and the end of the last: `cu_seqlens_padded`.
+    /// Returns the beginning of each slot and the end of the last: `cu_seqlens_padded`.
     [[nodiscard]] const std::vector<std::uint64_t>& boundaries() const { return boundaries_; }
-    /// The boundaries of the slots of the keys of cross attention (the encoder's tokens).
+    /// Returns the boundaries of the slots of the encoder's tokens, which are the keys of cross attention.
     [[nodiscard]] const std::vector<std::uint64_t>& key_boundaries() const { return key_boundaries_; }
-    /// The number of tokens of all slots.
+    /// Returns the number of tokens of all slots.
     [[nodiscard]] std::uint64_t tokens() const { return boundaries_.back(); }
 
     /// Returns the tally of the sequences.

@@ -70,12 +70,12 @@ struct rank_times {
         return all;
     }
 
-    /// The fraction of the step in which ranks work, on average. The step ends when the last rank has ended.
+    /// Returns the fraction of the step in which ranks work, on average. The step ends when the last rank has ended.
     [[nodiscard]] double busy_share() const { return mean() / end(); }
-    /// The fraction of the step in which ranks wait because another rank has more work, on average.
+    /// Returns the fraction of the step in which ranks wait because another rank has more work, on average.
     [[nodiscard]] double imbalance_share() const { return (static_cast<double>(largest) - mean()) / end(); }
-    /// The fraction of the step in which ranks wait for the passes of other pipeline ranks (the bubble). It excludes
-    /// the wait of `imbalance_share`.
+    /// Returns the fraction of the step in which ranks wait for the passes of other pipeline ranks (the bubble). It
+    /// excludes the wait of `imbalance_share`.
     [[nodiscard]] double bubble_share() const { return (end() - static_cast<double>(largest)) / end(); }
 
   private:

@@ -287,8 +287,8 @@ class tensor_shard {
     }
 
     /// Returns the shard of routed experts. Without measured visits it assumes that tokens visit the experts of all
-    /// ranks equally often. A rank then runs as many visits as 1 / tp of its tokens cause. Measured visits are those to
-    /// the rank's own experts. Each of the etp ranks computes a part of every visit.
+    /// ranks equally often. A rank then runs as many visits as 1 / tp of its tokens would make. Measured visits are
+    /// those to the rank's own experts. Each of the etp ranks computes a part of every visit.
     [[nodiscard]] cost_entry expert_shard(cost_entry entry, const tensor_sharding& own,
                                           const named_entry& label) const {
         const std::uint64_t experts = own.units;
@@ -388,9 +388,9 @@ struct rank_options {
 /// Returns a model's parts for the layout's rank. To get the rank's work, count these parts under a plan and evaluate
 /// the tally of the rank's own tokens. Ranks that differ only in tp and pp have the same tally.
 ///
-/// Parts of other ranks stay in the list, marked `elsewhere`. They do not count, but they show how far gradients must
-/// flow back to reach weights on other ranks. Construct the `flop_counter` from the parts, because `cost_of(parts)` is
-/// the cost of the whole pipeline.
+/// Parts of other ranks stay in the list, marked `elsewhere`. They add no FLOPs to this rank, but they show how far
+/// gradients must flow back to reach weights on other ranks. Construct the `flop_counter` from the parts, because
+/// `cost_of(parts)` is the cost of the whole pipeline.
 [[nodiscard]] inline std::vector<model_part> rank_parts(std::span<const model_part> model,
                                                         const parallel_layout& layout,
                                                         const rank_options& options = {}) {

@@ -168,8 +168,8 @@ struct microbatch_visits {
     std::uint64_t added = 0;
 };
 
-/// The tally of one step, which also counts its microbatches. Call `microbatch()` once for each microbatch and add to
-/// the result.
+/// The tally of one step, which also counts its microbatches. Call `microbatch()` once for each microbatch and add its
+/// lengths to the tally that it returns.
 class microbatch_tally {
   public:
     explicit microbatch_tally(const mask_set& masks) : own_(masks) {}
@@ -233,7 +233,7 @@ template <integer_reducer Reducer, class Values>
 /// Sums tallies over the ranks of a layout in every step.
 class tally_reduction {
   public:
-    /// A reduction of tallies that `model`, a `flop_counter`, will evaluate. All ranks of the group construct it
+    /// Makes a reduction of tallies that `model`, a `flop_counter`, will evaluate. All ranks of the group construct it
     /// together. They compare their masks, scope, layout, library version, convention and coefficients, with one MAX of
     /// a message of fixed size. (The coefficients depend on model and plan.) If one rank differs, all ranks throw.
     template <counting_model Model, integer_reducer Reducer>
@@ -251,8 +251,8 @@ class tally_reduction {
                       "and `void max(std::span<std::uint64_t>)`, each a collective of the group");
     }
 
-    /// A reduction of tallies with these masks. `counted_as` is the convention in which the sum will be evaluated. Pass
-    /// `std::nullopt` if it will not be evaluated. Then conventions are not compared.
+    /// Makes a reduction of tallies with these masks. `counted_as` is the convention in which the sum will be
+    /// evaluated. Pass `std::nullopt` if it will not be evaluated. Then conventions are not compared.
     template <integer_reducer Reducer>
     tally_reduction(const mask_set& masks, const tally_scope& scope, const parallel_layout& layout, Reducer& reducer,
                     const std::optional<convention>& counted_as)
@@ -441,8 +441,8 @@ template <integer_reducer Reducer>
     return all;
 }
 
-/// Returns the smallest value, the largest value and the number of values over all ranks. It uses a SUM for the number,
-/// which also shows that no part is missing, and a MAX for the two values.
+/// Returns the smallest value, the largest value and the number of values over all ranks. It uses a SUM for the number
+/// and a MAX for the two values. The SUM also shows that no rank is missing.
 template <integer_reducer Reducer>
 [[nodiscard]] extremes reduce(const extremes& mine, const statistic_scope& scope, const parallel_layout& layout,
                               Reducer& reducer) {

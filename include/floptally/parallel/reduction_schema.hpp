@@ -137,7 +137,7 @@ class reduction_schema {
 
 /// Returns a hash of everything in a `flop_counter` that determines its breakdowns. Ranks with a different model, plan
 /// or convention have different hashes if any number of a breakdown could differ. All members are listed by name. If a
-/// member is added to the struct, this does not compile until the member is hashed, too.
+/// member is added to the struct, this function does not compile until the member is hashed, too.
 template <class Model>
 [[nodiscard]] std::uint64_t coefficient_hash(const Model& model) {
     const auto& [masks, needs, is_upper_bound, names, groups, coefficients] = model.by_component();

@@ -109,21 +109,21 @@ constexpr void require_zigzag(std::string_view field, std::uint64_t tokens, std:
 /// A split of a pack's tokens over the ranks of a context-parallel group. All ranks hold equally many tokens.
 class token_split {
   public:
-    /// A zigzag split of the whole pack as one sequence: rank r has chunks r and 2cp − 1 − r of 2cp. Chunks may end
-    /// inside its sequences.
+    /// Returns a zigzag split of the whole pack as one sequence: rank r has chunks r and 2cp − 1 − r of 2cp. Chunks may
+    /// end inside its sequences.
     [[nodiscard]] static token_split zigzag(std::uint64_t tokens, std::uint64_t cp) {
         static_cast<void>(zigzag_ranges(tokens, cp, 0));
         return {{0, tokens}, cp, true};
     }
 
-    /// A split of the pack into one piece for each rank, as in Ulysses outside of attention.
+    /// Returns a split of the pack into one contiguous piece for each rank, as in Ulysses outside of attention.
     [[nodiscard]] static token_split contiguous(std::uint64_t tokens, std::uint64_t cp) {
         static_cast<void>(contiguous_range(tokens, cp, 0));
         return {{0, tokens}, cp, false};
     }
 
-    /// A zigzag split of each sequence of a pack, by the boundaries of its slots: Transformer Engine's THD layout. A
-    /// BSHD batch is a pack of equal slots.
+    /// Returns a zigzag split of each sequence of a pack, by the boundaries of its slots: Transformer Engine's THD
+    /// layout. A BSHD batch is a pack of equal slots.
     template <integer_range Boundaries>
     [[nodiscard]] static token_split zigzag_of_each(const Boundaries& cu_seqlens_padded, std::uint64_t cp) {
         constexpr const char* field = "cu_seqlens_padded";

@@ -52,8 +52,8 @@ inline constexpr known_network known_networks[] = {
     {"GB300", 900, 100, 72, "NVIDIA's page of NVLink: 18 links of 100 GB/s",
      "assumed: a port of XDR InfiniBand, 800 Gb/s, for each GPU"}};
 
-/// The efficiency with which a prediction equals published step times. It is the part of the peak that matrix products
-/// reach.
+/// The efficiency of matrix products, as a fraction of their peak, with which predicted step times equal published
+/// ones.
 struct known_efficiency {
     std::string_view accelerator;
     precision of = precision::bf16;

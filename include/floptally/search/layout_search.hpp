@@ -64,11 +64,11 @@ struct search_options {
     std::function<void(std::uint64_t, std::uint64_t)> progress{};
 };
 
-/// The result of a search: the layouts that fit, fastest first.
+/// The result of a search: the layouts that fit the memory, fastest first.
 struct layout_search {
     std::vector<layout_prediction> found{};
     std::uint64_t tried = 0;       ///< number of tried layouts; each has as many ranks as there are GPUs
-    std::uint64_t impossible = 0;  ///< number of layouts that do not divide the model, the batch or the ranks
+    std::uint64_t impossible = 0;  ///< number of layouts that do not divide the model, batch or ranks evenly
     std::uint64_t too_large = 0;   ///< number of layouts that do not fit the memory
     std::vector<std::string> assumed{};
     /// A measured step to compare the layouts with. `search_layouts` leaves it empty.

@@ -269,7 +269,7 @@ class library {
         return nullptr;
     }
 
-    /// Returns a copy of the spec that `asked_by` names after `as`. The copy has the base `base`.
+    /// Returns a copy of the spec that `asked_by` names after `as`. The base of the copy is `base`.
     [[nodiscard]] const spec& over(const spec& base, const spec& asked_by, unsigned depth) {
         const spec& like = find(asked_by.like_name, &asked_by, asked_by.line, depth + 1);
         const std::size_t at = moved_.size();

@@ -114,8 +114,8 @@ class mask : public statistic {
     [[nodiscard]] static constexpr mask prefix_lm(whole_number auto tokens) {
         return detail::from_numbers<mask_statistics::prefix_lm>(tokens);
     }
-    /// L·min(L, W) pairs for a sequence of L tokens and W = `tokens`. They are the rows times the columns of a product
-    /// with a table of relative positions.
+    /// L·min(L, W) pairs for a sequence of L tokens and W = `tokens`. This is the size of a product with a table of
+    /// relative positions: L rows and min(L, W) columns.
     [[nodiscard]] static constexpr mask box(whole_number auto tokens) {
         return detail::from_numbers<mask_statistics::box>(tokens);
     }

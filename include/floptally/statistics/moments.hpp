@@ -121,8 +121,8 @@ struct measured {
     [[nodiscard]] constexpr moment_form moments() const {
         return accumulator() == "routed" ? moment_form{.exists = true, .routed = 1} : moment_form{};
     }
-    /// Returns the shape `units` for every accumulator except "later_pairs". That accumulator is for a caller who has
-    /// no grids: it takes the pairs between tokens of one image that a causal mask lacks.
+    /// Returns the shape `units` for every accumulator except "later_pairs". A caller without grids adds to
+    /// "later_pairs" the pairs between tokens of one image that a causal mask lacks.
     [[nodiscard]] constexpr pair_shape shape() const {
         return accumulator() == "later_pairs" ? pair_shape::beyond_causal : pair_shape::units;
     }

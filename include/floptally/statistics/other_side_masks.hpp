@@ -64,7 +64,7 @@ struct packed_patches {
     std::int32_t
         switches;  ///< bit 0: filled; bits 1, 2: reach; bits 3 to 10: streams of queries; bits 11 to 18: of keys
 
-    static constexpr std::uint32_t streams_of_queries = 3;  ///< position of the queries' streams in `switches`
+    static constexpr std::uint32_t streams_of_queries = 3;  ///< lowest bit of the queries' streams in `switches`
     static constexpr std::uint32_t streams_of_keys = 11;
     static constexpr std::uint32_t all_streams = 0xFF;
     static constexpr std::uint32_t streams_of_cells = 5;  ///< bits of the streams that consist of cells: the grid and
@@ -100,8 +100,8 @@ struct packed_patches {
                : reach == static_cast<std::uint64_t>(latent_reach::frame) ? token_frames(g)
                                                                           : of_token_frame(g);
     }
-    /// Returns the tokens of some streams. The sum is below 2^64 if `problem_of` finds no problem. A sample without
-    /// cells has only the tokens of its texts.
+    /// Returns the number of tokens of some streams. The sum is below 2^64 if `problem_of` finds no problem. A sample
+    /// without cells has only the tokens of its texts.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t tokens(const grid& g, std::uint64_t streams) const {
         const std::uint64_t own = token_frames(g) * of_token_frame(g);
         const std::uint64_t sum =

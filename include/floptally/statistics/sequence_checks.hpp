@@ -102,7 +102,7 @@ constexpr void require_room(const char* field, std::uint64_t real, std::uint64_t
     }
 }
 
-/// Returns the tokens of a valid sequence that are neither context nor targets.
+/// Returns the number of tokens of a valid sequence that are neither context nor targets.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t history_of(const sequence& s) {
     return end_of(s) - s.context - s.targets;
 }

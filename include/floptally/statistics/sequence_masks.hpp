@@ -67,12 +67,12 @@ struct band {
         const std::uint64_t before = detail::capped_ramp(end_of(s), left) - detail::capped_ramp(s.past, left);
         return s.length + before + detail::capped_ramp(s.length, right);
     }
-    /// Returns the pairs of a sequence of `length` tokens without a past.
+    /// Returns the number of pairs of a sequence of `length` tokens without a past.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_length(std::uint64_t length) const {
         return length + detail::capped_ramp(length, left) + detail::capped_ramp(length, right);
     }
-    /// Returns the pairs of a block of lengths. They are the squares of the lengths minus the pairs whose keys are too
-    /// far before or after the query.
+    /// Returns the number of pairs over all lengths of a block: the sum of the squares of the lengths, minus the pairs
+    /// whose keys are too far before or after the query.
     [[nodiscard]] std::uint64_t over(const length_block& block) const {
         return block.squares - pairs_beyond(block, left) - pairs_beyond(block, right);
     }
@@ -148,7 +148,7 @@ struct chunked {
 };
 
 /// Causal attention to the `keys` best keys: DeepSeek sparse attention's `index_topk`. The number of pairs is that of a
-/// sliding window, but which keys they are depends on the data.
+/// sliding window. The choice of keys depends on the data.
 struct top_k {
     std::int32_t keys;
 
@@ -222,8 +222,8 @@ struct of_window {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t window() const { return std::int64_t{left} + 1; }
 };
 
-/// L·min(L, W) pairs for a sequence of L tokens and a window of W tokens. They are the rows times the columns of a
-/// product with a table of relative positions (DeBERTa).
+/// L·min(L, W) pairs for a sequence of L tokens and a window of W tokens. This is the size of a product with a table of
+/// relative positions (DeBERTa): L rows and min(L, W) columns.
 struct box : of_window<box> {
     static constexpr std::string_view name = "box"sv;
 

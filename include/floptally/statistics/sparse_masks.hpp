@@ -11,8 +11,8 @@
 #include <floptally/statistics/statistic_type.hpp>
 
 /// @file
-/// Sparse attention of models of 2026: each query attends to the best of the keys before it. Which keys these are
-/// depends on the data, but their number depends only on the length. Each mask is checked by enumeration in
+/// Sparse attention of models of 2026: each query attends to the best of the keys before it. The choice of keys depends
+/// on the data, but their number depends only on the length. Each mask is checked by enumeration in
 /// tests/statistics/sparse_masks.test.cpp and proven in tests/proofs.
 
 namespace floptally::inline v0_3::mask_statistics {
@@ -32,8 +32,8 @@ struct best_compressed_keys {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(end_of(s)) - rows(s.past);
     }
-    /// Returns the pairs of the first n queries. A query attends to all compressed keys before it, or to the best
-    /// `keys` of them if there are more.
+    /// Returns the number of pairs of the first n queries. A query attends to all compressed keys before it, or to the
+    /// best `keys` of them if there are more.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto k = static_cast<std::uint64_t>(keys);
         const std::uint64_t full = k * static_cast<std::uint64_t>(ratio);
@@ -64,7 +64,7 @@ struct block_causal {
         const std::uint64_t missing = begun == end ? 0 : size - (end - begun);
         return rows(end) - rows(s.past) - rows_of_it * missing;
     }
-    /// Returns the pairs of the first n queries, as if every block were complete.
+    /// Returns the number of pairs of the first n queries, as if every block were complete.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto size = static_cast<std::uint64_t>(block);
         return size * size * detail::triangle(n / size) + n % size * (n / size + 1) * size;
@@ -88,7 +88,7 @@ struct best_blocks {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(end_of(s)) - rows(s.past);
     }
-    /// Returns the pairs of the first n rows.
+    /// Returns the number of pairs of the first n rows.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto size = static_cast<std::uint64_t>(block);
         const auto k = static_cast<std::uint64_t>(blocks);
@@ -116,7 +116,7 @@ struct best_pools {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(end_of(s)) - rows(s.past);
     }
-    /// Returns the pairs of the first n rows.
+    /// Returns the number of pairs of the first n rows.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto size = static_cast<std::uint64_t>(pool);
         const std::uint64_t left_over = n / size * detail::triangle(size - 1) + detail::triangle(n % size);

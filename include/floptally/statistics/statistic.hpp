@@ -123,7 +123,7 @@ class statistic {
         require_countable(sample);
         return amount_of_countable(sample);
     }
-    /// Returns the amount of a sample that is known to be countable, without checks. Tallies call it.
+    /// Returns the amount of a sample without checks. Tallies call it for samples that they have already checked.
     [[nodiscard]] constexpr uint128 amount_of_countable(const sequence& sample) const {
         if (is_band()) {
             return detail::statistic_from<mask_statistics::band>(parameters_)(sample);

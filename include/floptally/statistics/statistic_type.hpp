@@ -31,11 +31,11 @@ concept whole_number = !__is_class(T) && !__is_enum(T) && !__is_same(T, bool) &&
 
 /// The shape of the pairs that a statistic counts. Conventions that count squares or half squares read it.
 enum class pair_shape : std::uint8_t {
-    units,          ///< the statistic counts no pairs, or pairs that every convention counts exactly
-    full,           ///< all or some pairs of a square; no convention halves their number
-    causal,         ///< no query attends to a later key: the triangle of a square, or part of it
-    mixed,          ///< partly causal; conventions that count every mask as a square count a square, the others count
-                    ///< exactly
+    units,   ///< the statistic counts no pairs, or pairs that every convention counts exactly
+    full,    ///< all or some pairs of a square; no convention halves their number
+    causal,  ///< no query attends to a later key: the triangle of a square, or part of it
+    mixed,   ///< partly causal; conventions that count every mask as a square also count this one so, all others count
+             ///< it exactly
     beyond_causal,  ///< pairs in addition to a causal mask; they do not count if the convention counts the causal mask
                     ///< as a square or half a square
     masked_out,     ///< pairs that a kernel computes but the mask removes; only conventions that count every mask as a

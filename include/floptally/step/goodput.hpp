@@ -86,7 +86,7 @@ class goodput_clock {
         }
         return before_ + elapsed;
     }
-    /// The times outside steps, in the order of their first mention.
+    /// Returns the times outside steps, in the order in which their names first came.
     [[nodiscard]] const std::vector<spent_time>& spent() const { return spent_; }
 
     /// Returns the current time in seconds: `unix_seconds()`, unless another clock was passed to the constructor.

@@ -99,10 +99,10 @@ class context_shards : public adds_batches<context_shards> {
         }
     }
 
-    /// The tally of the whole batch.
+    /// Returns the tally of the whole batch.
     [[nodiscard]] const tally& total() const { return total_; }
     [[nodiscard]] const mask_set& masks() const { return total_.masks(); }
-    /// The tallies of the context-parallel ranks.
+    /// Returns the tallies of the context-parallel ranks, by rank.
     [[nodiscard]] std::span<const tally> shards() const { return shards_; }
 
   private:

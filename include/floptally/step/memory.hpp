@@ -14,7 +14,7 @@ namespace floptally::inline v0_3 {
 
 /// The logits of one microbatch on one rank.
 struct logits_shape {
-    /// Number of slots of whole sequences, including padding, before context parallelism divides them.
+    /// Number of tokens of the whole sequences, including padding, before context parallelism splits them.
     std::uint64_t tokens = 0;
     std::uint64_t vocabulary = 0;
     std::uint64_t bytes_per_element = 2;
@@ -107,7 +107,7 @@ struct state_bytes {
 };
 
 /// Returns the bytes of weights, gradients and optimizer state of one rank. `parameters` is the number of parameters of
-/// the rank after tensor, pipeline and expert parallelism, of which `trainable` train. Frozen weights have neither
+/// the rank after tensor, pipeline and expert parallelism. `trainable` of them are trained. Frozen weights have neither
 /// gradient nor optimizer state.
 ///
 /// If the number of parameters is not divisible by the ranks, it is rounded up, as in a padded flat buffer. A framework

@@ -108,7 +108,7 @@ struct rank_spread {
 /// The earlier runs that a meter may continue.
 enum class resume_from : std::uint8_t {
     same_counter,  ///< a run of the same model, convention and plan
-    /// Any run, for example after a change of plan. FLOPs that were counted before are not changed.
+    /// Any run, for example after a change of plan. The FLOPs of earlier steps stay as they were counted.
     any_counter
 };
 
@@ -162,8 +162,8 @@ class meter {
     meter(const flop_counter& model, metered_hardware hardware, seconds_clock clock = steady_seconds)
         : meter(model, std::move(hardware), rank_sum{}, std::move(clock)) {}
 
-    /// Counts this rank's microbatches and sums them over the ranks at the end of each step. All ranks must end (or
-    /// discard) each step together. The number of GPUs is the number of ranks.
+    /// Makes a meter that counts this rank's microbatches and sums them over the ranks at the end of each step. All
+    /// ranks must end (or discard) each step together. The number of GPUs is the number of ranks.
     meter(const flop_counter& model, metered_hardware hardware, rank_sum ranks, seconds_clock clock = steady_seconds)
         : model_(model),
           ranks_(std::move(ranks)),
@@ -189,16 +189,16 @@ class meter {
           seconds_clock clock = steady_seconds)
         : meter(flop_counter(model, counted_as, plan), std::move(hardware), std::move(clock)) {}
 
-    /// Takes a model, its plan and the GPUs: `meter m(load_config("config.json"), {.recomputed = recompute::full},
-    /// accelerator_named("H100 SXM"))`. The model is a descriptor, a `model_config`, a cost or parts. The meter counts
-    /// with the convention `exact`. For another convention pass a `flop_counter`.
+    /// Makes a meter from a model, its plan and the GPUs: `meter m(load_config("config.json"), {.recomputed =
+    /// recompute::full}, accelerator_named("H100 SXM"))`. The model is a descriptor, a `model_config`, a cost or parts.
+    /// The meter counts with the convention `exact`. For another convention pass a `flop_counter`.
     template <counted_model Model>
     meter(const Model& model, const training_plan& plan, metered_hardware hardware, rank_sum ranks = {},
           seconds_clock clock = steady_seconds)
         : meter(flop_counter(model, conventions::exact, plan), std::move(hardware), std::move(ranks),
                 std::move(clock)) {}
-    /// Takes a known GPU at the bf16 peak of its datasheet. The number of GPUs is the number of ranks of the reduction,
-    /// or 1 without a reduction. For another precision pass `hardware_of(part, precision::fp8)`.
+    /// Makes a meter for a known GPU at the bf16 peak of its datasheet. The number of GPUs is the number of ranks of
+    /// the reduction, or 1 without a reduction. For another precision pass `hardware_of(part, precision::fp8)`.
     template <counted_model Model>
     meter(const Model& model, const training_plan& plan, const accelerator& gpu, rank_sum ranks = {},
           seconds_clock clock = steady_seconds)
@@ -307,9 +307,9 @@ class meter {
     void require_seconds(double seconds) const { static_cast<void>(gpu_seconds_in(seconds)); }
 
     [[nodiscard]] const step_totals& last_step() const { return last_; }
-    /// The totals since the last `reset_interval`.
+    /// Returns the totals since the last `reset_interval`.
     [[nodiscard]] const step_series& interval() const { return interval_; }
-    /// The totals since the meter was constructed, or since the start of the run that it resumed.
+    /// Returns the totals since the meter was constructed, or since the start of the run that it resumed.
     [[nodiscard]] const step_series& run() const { return run_; }
 
     /// Returns the times of the ranks since the last `reset_interval`; `run_ranks()` returns those of the whole
@@ -479,8 +479,9 @@ class meter {
         return gpu_seconds;
     }
 
-    /// Returns true if this meter counts the FLOPs that the totals have in the view `seen`. Returns false also if the
-    /// tally of the totals lacks a measured accumulator, because they were then counted with another plan.
+    /// Returns true if this meter counts the same FLOPs in the view `seen` for the tally of the totals as the totals
+    /// have. Returns false also if the tally lacks a measured accumulator, because the totals were then counted with
+    /// another plan.
     [[nodiscard]] bool counts_as(const step_totals& done, view seen) const {
         try {
             return model_.total_flops(done.batch, seen) == done.total(seen);
@@ -497,9 +498,9 @@ class meter {
     };
 
     /// Returns the slowest rank of a step, and the times of the slowest and the fastest. Returns nothing if the ranks
-    /// cannot be compared. Each rank sends its time in units of 100 ns with its rank number in the lower bits, and the
-    /// complement of its time. The maximum of the first is the slowest rank, that of the second the fastest. So one MAX
-    /// reduction is enough.
+    /// cannot be compared. Each rank sends two integers: its time in units of 100 ns with its rank number in the lower
+    /// bits, and the complement of its time. The maximum of the first gives the slowest rank, and the maximum of the
+    /// second gives the fastest time. So one MAX reduction is enough.
     [[nodiscard]] std::optional<std::pair<std::uint64_t, rank_times_of_step>> compared(double seconds) const {
         constexpr std::uint64_t rank_bits = 24;
         constexpr double ticks = 1e7;

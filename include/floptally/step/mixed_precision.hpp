@@ -53,11 +53,11 @@ struct mixed_precision_rate {
 /// setting names runs at `peak_tflops`.
 class mixed_precision {
   public:
-    /// Takes settings that apply to components in all layers (`precision_setting::layers` is empty).
+    /// Makes the split from settings that apply to components in all layers (`precision_setting::layers` is empty).
     mixed_precision(const flop_counter& whole, std::vector<precision_setting> settings, double peak_tflops)
         : mixed_precision(whole, {}, {}, std::move(settings), peak_tflops) {}
 
-    /// Takes settings that may apply to some layers only. `whole` must count `parts` under `plan`.
+    /// Makes the split from settings that may apply to some layers only. `whole` must count `parts` under `plan`.
     mixed_precision(const flop_counter& whole, std::span<const model_part> parts, const training_plan& plan,
                     std::vector<precision_setting> settings, double peak_tflops)
         : whole_(whole), settings_(std::move(settings)), peak_tflops_(peak_tflops) {
@@ -176,8 +176,8 @@ class mixed_precision {
         return applied;
     }
 
-    /// Returns each distinct result of `applied_to` over all layers once. The first result has only false, for the
-    /// parts outside the layers.
+    /// Returns the distinct results of `applied_to` over all layers. The first result has only false, for the parts
+    /// outside the layers.
     [[nodiscard]] std::vector<std::vector<bool>> setting_sets(std::span<const model_part> parts) const {
         std::vector<std::vector<bool>> sets{std::vector<bool>(settings_.size(), false)};
         for (std::uint64_t layer = 0; layer < layers_of(parts); ++layer) {

@@ -168,7 +168,8 @@ struct observed_log {
 
 namespace detail {
 
-/// Returns (sequences in the batch) ÷ (sequences in the step of the line); 1 if the line does not print its sequences.
+/// Returns (sequences in the batch) ÷ (sequences in the step that a log line prints); 1 if the line prints no number of
+/// sequences.
 [[nodiscard]] inline printed_number share_of(const trainer_line& line, const tally& batch) {
     if (!line.samples) {
         return {1, 1};

@@ -32,7 +32,7 @@ struct gpu_time {
     double peak_tflop = 0;  ///< Σ seconds x GPUs x dense peak of one GPU, in 10¹² FLOP; 0 if the peak is unknown
 
     gpu_time() = default;
-    /// Takes the time of a measurement.
+    /// Makes the GPU time from the seconds, GPUs and peak of a measurement.
     explicit gpu_time(const measurement& step)
         : seconds(step.seconds),
           gpu_seconds(detail::gpu_seconds_of(step)),
@@ -84,7 +84,7 @@ struct pass_rate {
     double padded_mfu = 0;
     double hfu = 0;
     /// Useful FLOPs over the wall clock of the step on the GPUs of this pass. For an asynchronous learner it differs
-    /// from `mfu`, which is over the time of the pass.
+    /// from `mfu`: that is over the time of the pass.
     double wall_mfu = 0;
     std::optional<double> mbu{};
     /// Contribution to the MFU of the whole step: (time that the useful FLOPs of the pass need at its peak) ÷ (time of

@@ -104,8 +104,8 @@ constexpr void require_below(std::uint64_t bound, std::string_view bound_name, s
     }
 }
 
-/// Compares the sizes of two lists. Throws an `error` that names `field` if this list does not have the `expected` size
-/// of the list `as`.
+/// Compares the sizes of two lists. Throws an `error` that names `field` if its list has `size` elements instead of
+/// `expected`, the size of the list named `as`.
 constexpr void require_as_many(std::size_t expected, std::string_view as, std::size_t size, std::string_view field) {
     if (size != expected) {
         throw error(field, detail::text_of({"must be as many as ", as, " (", expected, "), got ", size}));

@@ -18,7 +18,7 @@ namespace floptally::inline v0_3 {
 /// A cell of a table.
 struct table_cell {
     std::string text{};
-    std::string exact{};  ///< the exact integer, with its unit if it has one, if the cell's text is rounded or grouped;
+    std::string exact{};  ///< the exact integer (with its unit, if any) of a cell whose text is rounded or grouped;
                           ///< otherwise empty
 };
 

@@ -79,7 +79,7 @@ template <class Files>
     return filled && closed;
 }
 
-/// Does the work of the public `write_whole`, with these system calls.
+/// Writes a file completely or not at all, like the public `write_whole`, through the system calls `files`.
 template <class Files>
 void write_whole(const std::filesystem::path& path, std::string_view text, std::string_view field, Files& files) {
     std::error_code unknown;

@@ -120,8 +120,8 @@ std::int64_t share_time(std::vector<timed_stretch> stretches, std::int64_t begin
             running.push_back(stretches[next++]);
         }
         std::int64_t until = next < stretches.size() ? stretches[next].begin : end;
-        std::int64_t computing = 0;  // number of running intervals that are computation, which counts whatever overlaps
-                                     // with it
+        std::int64_t computing = 0;  // number of running intervals that are computation; if there are any,
+                                     // communication and copies get no time
         for (const timed_stretch& stretch : running) {
             until = std::min(until, stretch.end);
             computing += stretch.gives_way ? 0 : 1;

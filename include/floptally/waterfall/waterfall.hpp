@@ -110,9 +110,9 @@ class waterfall {
     [[nodiscard]] std::span<const waterfall_line> lines() const { return lines_; }
     /// Returns the MFU: useful FLOPs ÷ (seconds x GPUs x the stated peak).
     [[nodiscard]] double mfu() const { return lines_.front().share; }
-    /// Returns how fast kernels are while they run, as a fraction of the peak of their precision. Their time does not
-    /// include waits, times without counted work, and the time that memory bandwidth causes. It includes the time of
-    /// causes that are not known (`unknown`).
+    /// Returns how fast kernels are while they run, as a fraction of the peak of their precision. Their time excludes
+    /// waits, times without counted work, and the time that memory bandwidth causes. It includes the time of causes
+    /// that are not known (`unknown`).
     [[nodiscard]] double kernel_rate() const { return kernel_rate_; }
     /// Returns the names of the lines whose time is not known. Their time is part of the line of the kernels.
     [[nodiscard]] std::vector<std::string> unknown() const {

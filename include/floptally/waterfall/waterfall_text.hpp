@@ -20,7 +20,7 @@
 #include <floptally/waterfall/waterfall_line.hpp>
 
 /// @file
-/// Waterfalls and steps by component as tables, in text and in Markdown.
+/// Shows waterfalls, and the time of a step by component, as tables in text and in Markdown.
 
 namespace floptally::inline v0_3 {
 

@@ -36,7 +36,7 @@ inline constexpr statistic_scope nothing_scope = statistic_scope{}
     return std::string(measured_amount.as<unit_statistics::measured>().accumulator());
 }
 
-/// Returns name and scope of each accumulator of a tally, in the tally's order.
+/// Returns the name and the scope of each accumulator of a tally, in the tally's order.
 [[nodiscard]] inline std::vector<verified_sum::accumulator> scoped_accumulators(const tally& like,
                                                                                 const tally_scope& scope) {
     const std::size_t stride = like.accumulators().size() / 2;

@@ -81,9 +81,9 @@ constexpr void check_hstu(const hstu_mask& m) {
     }
 }
 
-/// Returns the causal pairs of the first `rows` rows of the history. Row i attends to the context and to i + 1 rows of
-/// the history. If the mask has a reach of w rows, row i attends to itself and to min(i, w) earlier rows. It then
-/// attends to the context only if i < w. The last `full` rows have no such limit.
+/// Returns the number of causal pairs of the first `rows` rows of the history. Row i attends to the context and to the
+/// first i + 1 rows of the history. If the mask has a reach of w rows, row i attends to itself and to min(i, w) earlier
+/// rows. It then attends to the context only if i < w. The last `full` rows have no such limit.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_history_pairs(const hstu_layout& whole,
                                                                                std::uint64_t rows, std::int64_t reach,
                                                                                std::int64_t full) {
@@ -98,10 +98,10 @@ constexpr void check_hstu(const hstu_mask& m) {
     return pairs + whole.context * (rows - limited) + triangle(rows) - triangle(limited);
 }
 
-/// Returns the pairs of the first `rows` targets. Target j attends to itself, to min(j mod g, reach) earlier targets of
-/// its group of g, and to every key that is not a target. If the mask has a reach of w rows, target j attends only to w
-/// − j rows of the history (at least 0, at most all). If it reaches one position beyond the history, it also attends to
-/// the context.
+/// Returns the number of pairs of the first `rows` targets. Target j attends to itself, to min(j mod g, reach) earlier
+/// targets of its group of g, and to every key that is not a target. If the mask has a reach of w rows, target j
+/// attends only to w − j rows of the history (at least 0, at most all). If it reaches one position beyond the history,
+/// it also attends to the context.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_target_pairs(const hstu_layout& whole,
                                                                               std::uint64_t rows, std::int64_t reach) {
     const std::uint64_t own =
@@ -115,9 +115,9 @@ constexpr void check_hstu(const hstu_mask& m) {
     return own + near * whole.seen() + triangle(w - near) - triangle(w - far);
 }
 
-/// Returns the pairs of the first `rows` targets if all targets share one position. For a history of h rows and a reach
-/// of w rows, each target sees min(w, h) rows of the history, itself and the earlier targets of its group. It sees the
-/// context if w is above h.
+/// Returns the number of pairs of the first `rows` targets if all targets share one position. For a history of h rows
+/// and a reach of w rows, each target sees min(w, h) rows of the history, itself and the earlier targets of its group.
+/// It sees the context if w is above h.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_shared_target_pairs(const hstu_layout& whole,
                                                                                      std::uint64_t rows,
                                                                                      std::int64_t reach) {
@@ -127,7 +127,7 @@ constexpr void check_hstu(const hstu_mask& m) {
     return own + rows * (w > whole.history ? whole.seen() : w);
 }
 
-/// Returns the pairs of the first n rows of the whole sequence.
+/// Returns the number of pairs of the first n rows of the whole sequence.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_pairs_before(const hstu_layout& whole, std::uint64_t n,
                                                                               std::int64_t reach, std::int64_t full,
                                                                               std::uint8_t flags) {
@@ -142,7 +142,7 @@ constexpr void check_hstu(const hstu_mask& m) {
     return rows.context * whole.seen() + history + targets;
 }
 
-/// Returns the pairs of the new tokens of a sequence.
+/// Returns the number of pairs of the new tokens of a sequence.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs_of_hstu(const sequence& s, std::int64_t reach,
                                                                           std::int64_t full, std::uint8_t flags) {
     const hstu_layout whole(s, (flags & hstu_without_context) == 0);
@@ -160,8 +160,8 @@ constexpr void check_hstu(const hstu_mask& m) {
     return rows * rows - before * before;
 }
 
-/// Returns the pairs of a mask without limits, except those of history queries with history keys. Within its group,
-/// each target attends only to itself. If the mask is not causal, the pairs of history with history count too.
+/// Returns the number of pairs of a mask without limits, except those of history queries with history keys. Within its
+/// group, each target attends only to itself. If the mask is not causal, the pairs of history with history count too.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_other_pairs(const sequence& s, std::uint8_t flags) {
     const hstu_layout whole(s, (flags & hstu_without_context) == 0);
     const hstu_layout end = whole.first(std::uint64_t{s.past} + s.length);

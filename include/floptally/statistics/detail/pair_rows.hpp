@@ -32,7 +32,7 @@ template <class Count = std::uint64_t>
     return triangle<Count>(last) - (reached ? triangle<Count>(last - static_cast<std::uint64_t>(cap)) : 0);
 }
 
-/// Returns the pairs of the first `rows` queries if attention is causal within chunks of `chunk` tokens.
+/// Returns the number of pairs of the first `rows` queries if attention is causal within chunks of `chunk` tokens.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t chunked_rows(std::uint64_t rows, std::uint64_t chunk) {
     return rows / chunk * triangle(chunk) + triangle(rows % chunk);
 }
@@ -57,7 +57,8 @@ template <class Count = std::uint64_t>
     return blocks == 0 ? 0 : ratio * triangle(blocks - 1) + blocks * (rows % ratio + 1);
 }
 
-/// Returns the pairs of the rows past … end − 1 with later keys of a prefix: row i sees the keys i + 1 … prefix − 1.
+/// Returns the number of pairs of the rows past … end − 1 with later keys of a prefix: row i sees the keys i + 1 …
+/// prefix − 1.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t later_keys(std::uint64_t past, std::uint64_t end,
                                                                        std::uint64_t prefix) {
     const std::uint64_t seen = smaller(end, prefix);
@@ -73,7 +74,7 @@ template <class Count = std::uint64_t>
     return first * first + chunk_square_rows(cells - first, window);
 }
 
-/// Returns the pairs of one frame whose patches attend within their window.
+/// Returns the number of pairs of one frame whose patches attend within their window.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t windowed_frame(const grid& g, std::uint64_t window,
                                                                            std::uint64_t shift) {
     return window_pieces(g.h, window, shift) * window_pieces(g.w, window, shift);
@@ -84,16 +85,16 @@ template <class Count = std::uint64_t>
     return n * n - n - capped_ramp(n, window - 1);
 }
 
-/// Returns the output cells of a convolution over an axis: ⌊(cells − field)/stride⌋ + 1, or 0 if the kernel does not
-/// fit. `field` is the kernel size minus the padding on both sides. Several consecutive convolutions give the same
-/// number as one with the product of their strides.
+/// Returns the number of output cells of a convolution over an axis: ⌊(cells − field)/stride⌋ + 1, or 0 if the kernel
+/// does not fit. `field` is the kernel size minus the padding on both sides. Several consecutive convolutions give the
+/// same number as one with the product of their strides.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t strided(std::uint64_t cells, std::int64_t field,
                                                                     std::int64_t stride) {
     const std::int64_t beyond = static_cast<std::int64_t>(cells) - field;
     return cells == 0 || beyond < 0 ? 0 : static_cast<std::uint64_t>(beyond) / static_cast<std::uint64_t>(stride) + 1;
 }
 
-/// Returns the pairs of one frame in windows of cells, after height and width were halved `level` times
+/// Returns the number of pairs of one frame in windows of cells, after height and width were halved `level` times
 /// (`mask_statistics::level_windows`).
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t level_frame(const grid& g, std::uint64_t window,
                                                                         std::int32_t level, bool shifted,
@@ -111,8 +112,8 @@ template <class Count = std::uint64_t>
     return window_pieces(height, side, shift) * window_pieces(width, side, shift);
 }
 
-/// Returns the patches of one frame that remain after `millionths` of a million patches are left out, plus `prefix`
-/// class tokens. A frame without patches gives 0.
+/// Returns the number of patches of one frame that remain after `millionths` of a million patches are left out, plus
+/// `prefix` class tokens. A frame without patches gives 0.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t kept_frame(const grid& g, std::uint64_t millionths,
                                                                        std::uint64_t prefix) {
     if (g.frame_patches() == 0) {
@@ -122,8 +123,8 @@ template <class Count = std::uint64_t>
     return static_cast<std::uint64_t>(static_cast<double>(g.frame_patches()) * fraction) + prefix;
 }
 
-/// Returns the output cells of a convolution over each chunk of `chunk` cells by itself. With chunk 0 it runs over all
-/// cells together.
+/// Returns the number of output cells of a convolution over each chunk of `chunk` cells by itself. With chunk 0 it runs
+/// over all cells together.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t strided_chunks(std::uint64_t cells, std::int64_t field,
                                                                            std::int64_t stride, std::uint64_t chunk) {
     return chunk == 0 ? strided(cells, field, stride)

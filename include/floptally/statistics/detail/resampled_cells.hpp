@@ -51,7 +51,7 @@ struct resampled_cells {
         return {of_time(0, 0xFFF) - 0x800, of_time(12, 0xFF), of_time(20, 0xFF), high_half(summands)};
     }
 
-    /// Returns the cells of one axis after resampling, below 2^48.
+    /// Returns the number of cells of one axis after resampling, below 2^48.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE static constexpr std::uint64_t of_axis(std::uint64_t cells,
                                                                                const resampling& axis) {
         const auto left = static_cast<std::int64_t>(strided(cells, axis.field, axis.stride));
@@ -64,7 +64,7 @@ struct resampled_cells {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frames(const grid& g) const {
         return of_axis(g.t, frames());
     }
-    /// Returns the cells of a grid after resampling, which is below 2^32 if `problem_of` finds no problem.
+    /// Returns the number of cells of a grid after resampling, which is below 2^32 if `problem_of` finds no problem.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t cells(const grid& g) const {
         return of_frames(g) * static_cast<std::uint64_t>(of_frame(g));
     }

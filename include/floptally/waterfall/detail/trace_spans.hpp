@@ -17,8 +17,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The work that runs at some moment of a trace. It consists of the number of the part of the work (0: no pattern
-/// matches), and of whether the backward pass runs.
+/// The work that runs at some moment of a trace: the number of its part (0: no pattern matches), and true if it belongs
+/// to the backward pass.
 struct trace_label {
     std::uint32_t part = 0;
     bool backward = false;
