@@ -791,8 +791,8 @@ Operands = tuple[tuple[Any, ...], ...]
 
 
 def operands_of(inputs: Iterable[torch.Tensor]) -> Operands:
-    found = ((one.untyped_storage()._cdata, one.storage_offset(), tuple(one.shape), one.stride()) for one in inputs)
-    return tuple(found)
+    """Returns the memory of each tensor."""
+    return tuple((one.untyped_storage()._cdata, one.storage_offset(), tuple(one.shape), one.stride()) for one in inputs)
 
 
 def merged(tags: list[Tag], data: bool) -> Tag:

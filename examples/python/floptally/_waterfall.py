@@ -398,7 +398,9 @@ class Waterfall:
         of_cluster = ("gpus", "accelerator", "peak_tflops", "precision", "memory_tbps", "gpus_per_node", "network_gbps",
                       "weight_bits", "gradient_bits", "activation_bits", "cache_bits")  # fmt: skip
         cluster = {name: choices[name] for name in of_cluster if name in choices}
-        sizes = {name: choices[name] for name in ("tp", "pp", "vpp", "ep", "etp", "microbatches", "schedule") if name in choices}
+        sizes: dict[str, Any] = {
+            name: choices[name] for name in ("tp", "pp", "vpp", "ep", "etp", "microbatches", "schedule") if name in choices
+        }
         if "replicas" in choices:
             sizes["dp"] = choices["replicas"]
         if "cp" in choices:
