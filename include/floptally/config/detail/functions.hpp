@@ -28,7 +28,7 @@ namespace floptally::inline v0_3::detail::specs {
 
 // Functions of specs whose arguments are numbers.
 
-inline value ceil_of(const function_call& c) {
+inline value evaluate_ceil(const function_call& c) {
     if (c.arguments.size() == 1) {
         return c.whole(std::ceil(c.real(0)));
     }
@@ -37,16 +37,16 @@ inline value ceil_of(const function_call& c) {
     }
     return number_value((c.number(0) + c.number(1) - 1) / c.number(1));
 }
-inline value floor_of(const function_call& c) { return c.whole(std::floor(c.real(0))); }
+inline value evaluate_floor(const function_call& c) { return c.whole(std::floor(c.real(0))); }
 /// round(x): the nearest integer. A half goes to the even neighbour, as in Python's round.
-inline value round_of(const function_call& c) { return c.whole(std::nearbyint(c.real(0))); }
-inline value min_of(const function_call& c) {
+inline value evaluate_round(const function_call& c) { return c.whole(std::nearbyint(c.real(0))); }
+inline value evaluate_min(const function_call& c) {
     return number_value(c.number(0) < c.number(1) ? c.number(0) : c.number(1));
 }
-inline value max_of(const function_call& c) {
+inline value evaluate_max(const function_call& c) {
     return number_value(c.number(0) > c.number(1) ? c.number(0) : c.number(1));
 }
-inline value power_of(const function_call& c) {
+inline value evaluate_power(const function_call& c) {
     std::int64_t power = 1;
     for (std::int64_t k = 0; k < c.number(1); ++k) {
         if (__builtin_mul_overflow(power, c.number(0), &power) || power > max_number || k > 62) {
@@ -56,7 +56,7 @@ inline value power_of(const function_call& c) {
     return number_value(power);
 }
 /// root(n): the square root, rounded down. At most 32767.
-inline value root_of(const function_call& c) {
+inline value evaluate_root(const function_call& c) {
     const std::int64_t square = c.number(0);
     std::int64_t root = 0;
     while (root < 0x7FFF && (root + 1) * (root + 1) <= square) {
@@ -66,7 +66,7 @@ inline value root_of(const function_call& c) {
 }
 
 /// entries(object): the keys and values of an object as a list: key, value, key, value … Both must be integers.
-inline value entries_of(const function_call& c) {
+inline value evaluate_entries(const function_call& c) {
     const config_node* object = c.arguments[0].node;
     if (object == nullptr || object->type != config_node::kind::object) {
         c.fail({"the argument must be a JSON object, got ", c.in.shown(c.arguments[0])});
@@ -87,7 +87,7 @@ inline value entries_of(const function_call& c) {
 }
 /// divisible(x, by, least): the multiple of `by` that is nearest to x. The result is at least `least` (default `by`).
 /// If it is below 0.9·x, the next multiple is taken. MobileNet and similar models round their channels like this.
-inline value divisible_of(const function_call& c) {
+inline value evaluate_divisible(const function_call& c) {
     const double x = c.arguments[0].as_real();
     const std::int64_t by = c.number(1);
     if (by < 1 || !(x >= 0 && x < 1e9)) {
@@ -98,7 +98,7 @@ inline value divisible_of(const function_call& c) {
     return number_value(static_cast<double>(multiple) < 0.9 * x ? multiple + by : multiple);
 }
 /// scaled(list, n): the list with each number multiplied by n and rounded up.
-inline value scaled_of(const function_call& c) {
+inline value evaluate_scaled(const function_call& c) {
     vector<value> all;
     for (const std::int64_t element : c.numbers(0)) {
         std::int64_t product = 0;
@@ -117,7 +117,7 @@ inline value scaled_of(const function_call& c) {
     return c.in.list_of(std::move(all));
 }
 /// halvings(n): how often n can be halved (rounding down) until it is 1.
-inline value halvings_of(const function_call& c) {
+inline value evaluate_halvings(const function_call& c) {
     std::int64_t found = 0;
     for (std::int64_t n = c.number(0); n > 1; n /= 2) {
         ++found;
@@ -127,15 +127,19 @@ inline value halvings_of(const function_call& c) {
 
 // Functions of specs whose arguments are lists: sums, sizes, searches, and values for a layer.
 
-inline value given_of(const function_call& c) { return flag_value(!c.arguments[0].is_none()); }
-inline value size_of(const function_call& c) { return number_value(static_cast<std::int64_t>(c.arguments[0].size())); }
-/// count(x): the number of elements if x is a list, 0 if x is null, else 1.
-inline value count_of(const function_call& c) {
-    return c.arguments[0].type == value::kind::list ? size_of(c) : number_value(c.arguments[0].is_none() ? 0 : 1);
+inline value evaluate_given(const function_call& c) { return flag_value(!c.arguments[0].is_none()); }
+inline value evaluate_size(const function_call& c) {
+    return number_value(static_cast<std::int64_t>(c.arguments[0].size()));
 }
-inline value is_list_of(const function_call& c) { return flag_value(c.arguments[0].type == value::kind::list); }
-inline value is_text_of(const function_call& c) { return flag_value(c.arguments[0].type == value::kind::text); }
-inline value is_number_of(const function_call& c) { return flag_value(c.arguments[0].type == value::kind::number); }
+/// count(x): the number of elements if x is a list, 0 if x is null, else 1.
+inline value evaluate_count(const function_call& c) {
+    return c.arguments[0].type == value::kind::list ? evaluate_size(c) : number_value(c.arguments[0].is_none() ? 0 : 1);
+}
+inline value evaluate_is_list(const function_call& c) { return flag_value(c.arguments[0].type == value::kind::list); }
+inline value evaluate_is_text(const function_call& c) { return flag_value(c.arguments[0].type == value::kind::text); }
+inline value evaluate_is_number(const function_call& c) {
+    return flag_value(c.arguments[0].type == value::kind::number);
+}
 /// Folds the numbers of a list: applies `step` to `from` and each number in turn. With a second argument n it takes
 /// only the first n numbers. `step` returns true on overflow of 64 bits.
 inline value fold(const function_call& c, std::int64_t from, bool (*step)(std::int64_t&, std::int64_t)) {
@@ -150,29 +154,29 @@ inline value fold(const function_call& c, std::int64_t from, bool (*step)(std::i
     }
     return number_value(from);
 }
-inline value sum_of(const function_call& c) {
+inline value evaluate_sum(const function_call& c) {
     return fold(c, 0,
                 [](std::int64_t& sum, std::int64_t element) { return __builtin_add_overflow(sum, element, &sum); });
 }
-inline value product_of(const function_call& c) {
+inline value evaluate_product(const function_call& c) {
     return fold(c, 1,
                 [](std::int64_t& all, std::int64_t element) { return __builtin_mul_overflow(all, element, &all); });
 }
 /// largest(list): the largest number in a list, or −1 if all numbers are below −1 or the list is empty.
-inline value largest_of(const function_call& c) {
+inline value evaluate_largest(const function_call& c) {
     return fold(c, -1, [](std::int64_t& all, std::int64_t element) {
         all = element > all ? element : all;
         return false;
     });
 }
-inline value last_of(const function_call& c) {
+inline value evaluate_last(const function_call& c) {
     const vector<value> all = c.items(0);
     return all.empty() ? value{} : all.back();
 }
 /// taken_stages(features, indices, n, first): the stages that a backbone hands out, in ascending order: `features`
 /// names them ("stem", "stage1", …), `indices` counts them (−1 is the last). Stage 0 is the stem, n is the last stage.
 /// A class without a stem counts from `first` = 1. If both arguments are null, the last stage is handed out.
-inline value taken_stages_of(const function_call& c) {
+inline value evaluate_taken_stages(const function_call& c) {
     const std::int64_t last = c.number(2);
     const std::int64_t first = c.number_or(3, 0);
     if (last < first || last > 10'000) {
@@ -220,7 +224,7 @@ inline value taken_stages_of(const function_call& c) {
 }
 /// stage_sum(widths, stages): the sum of the widths of some stages. Stage k has width number k; the stem is as wide as
 /// stage 1.
-inline value stage_sum_of(const function_call& c) {
+inline value evaluate_stage_sum(const function_call& c) {
     const vector<std::int64_t> widths = c.numbers(0);
     std::int64_t sum = 0;
     for (const std::int64_t stage : c.numbers(1)) {
@@ -235,7 +239,7 @@ inline value stage_sum_of(const function_call& c) {
     return number_value(sum);
 }
 /// different(list): the number of distinct texts in a list.
-inline value different_of(const function_call& c) {
+inline value evaluate_different(const function_call& c) {
     const vector<value> all = c.items(0);
     std::int64_t found = 0;
     for (std::size_t k = 0; k < all.size(); ++k) {
@@ -252,7 +256,7 @@ inline value different_of(const function_call& c) {
     return number_value(found);
 }
 /// repeated(list): expands a list of groups [[value, ...], times]. [[["a", "b"], 2]] becomes a b a b.
-inline value repeated_of(const function_call& c) {
+inline value evaluate_repeated(const function_call& c) {
     vector<value> all;
     const auto refuse_all = [&c] {
         c.refuse_argument(0, "must be a list of [[name, ...], times], of at most 10000 names altogether");
@@ -274,7 +278,7 @@ inline value repeated_of(const function_call& c) {
     return c.in.list_of(std::move(all));
 }
 /// numbers(text): the list of the numbers of a text such as "4,5,6".
-inline value numbers_of(const function_call& c) {
+inline value evaluate_numbers(const function_call& c) {
     vector<value> all;
     const auto refuse_text = [&c] {
         c.refuse_argument(0, "must be numbers between commas, of at most six digits each");
@@ -307,7 +311,7 @@ inline value numbers_of(const function_call& c) {
 }
 /// times(list, value, end): how often a value occurs in a list, before index `end` if that is passed. times(text,
 /// letter): how often a letter occurs in a text.
-inline value times_of(const function_call& c) {
+inline value evaluate_times(const function_call& c) {
     if (c.arguments[0].type == value::kind::text && c.arguments[1].text.size() == 1) {
         const std::string_view text = c.arguments[0].text;
         return number_value(std::count(text.begin(), text.end(), c.arguments[1].text.front()));
@@ -322,7 +326,7 @@ inline value times_of(const function_call& c) {
 }
 /// halves(list): half of each number, rounded down. For a list of kernel sizes this is the padding that keeps the
 /// length.
-inline value halves_of(const function_call& c) {
+inline value evaluate_halves(const function_call& c) {
     vector<value> all;
     for (const std::int64_t element : c.numbers(0)) {
         all.push_back(number_value(element / 2));
@@ -330,7 +334,7 @@ inline value halves_of(const function_call& c) {
     return c.in.list_of(std::move(all));
 }
 /// filled(n, a, b): a list of n numbers: n − 1 times a, then b.
-inline value filled_of(const function_call& c) {
+inline value evaluate_filled(const function_call& c) {
     if (c.number(0) < 1 || c.number(0) > 10'000) {
         c.fail({"the length must be from 1 to 10000, got ", c.number(0)});
     }
@@ -341,7 +345,7 @@ inline value filled_of(const function_call& c) {
 /// of_layer(object, i, "key", others…): the size under "key" in the object of layer i, or null. `object` maps layer
 /// indices, with or without leading zeros, to one object for each layer. `others` names the other keys that these
 /// objects may have, as texts or lists of texts.
-inline value of_layer_of(const function_call& c) {
+inline value evaluate_of_layer(const function_call& c) {
     const config_node* layers = c.arguments[0].node;
     value found;
     vector<value> keys;
@@ -386,7 +390,7 @@ inline value of_layer_of(const function_call& c) {
 }
 /// of_block(list, i, "part", "key", others…): the value under "key" in the object "part" of the list's element i, or
 /// null. `others` names the other keys that this object may have.
-inline value of_block_of(const function_call& c) {
+inline value evaluate_of_block(const function_call& c) {
     const config_node* blocks = c.arguments[0].node;
     if (blocks == nullptr || c.number(1) < 0 || static_cast<std::size_t>(c.number(1)) >= blocks->count) {
         return {};
@@ -441,11 +445,11 @@ inline value level_or_place(const function_call& c, bool place) {
     }
     return number_value(place ? at : level);
 }
-inline value level_of(const function_call& c) { return level_or_place(c, false); }
-inline value place_of(const function_call& c) { return level_or_place(c, true); }
+inline value evaluate_level(const function_call& c) { return level_or_place(c, false); }
+inline value evaluate_place(const function_call& c) { return level_or_place(c, true); }
 /// depth(indices, layers): the number of layers that must run to compute the hidden states with these indices. `layers`
 /// is the number of all layers. `indices` is one index or a list. A negative index counts from the end.
-inline value depth_of(const function_call& c) {
+inline value evaluate_depth(const function_call& c) {
     const std::int64_t most = c.number(1);
     const std::string field = c.in.config().field("vision_feature_layer");
     std::int64_t deepest = 0;
@@ -478,7 +482,7 @@ inline value depth_of(const function_call& c) {
 /// hashed_rows(layers, layer, heads, base, divisor): the number of rows in all tables of one layer, rounded up to a
 /// multiple of `divisor`. The sizes of the tables are successive primes, and the first is at least `base`. `layers`
 /// lists the layers that have tables, each with `heads` tables.
-inline value hashed_rows_of(const function_call& c) {
+inline value evaluate_hashed_rows(const function_call& c) {
     // More tables are refused, because the search for primes would take too long.
     constexpr std::int64_t most = 1024;
     const auto layers = c.numbers(0);
@@ -520,52 +524,52 @@ struct spec_function {
     value (*call)(const function_call&);
 };
 
-inline constexpr spec_function spec_functions[] = {{"window", 1, 1, window_of},
-                                                   {"later_image_tokens", 1, 2, later_of},
-                                                   {"reduced", 4, 4, reduced_of},
+inline constexpr spec_function spec_functions[] = {{"window", 1, 1, evaluate_window},
+                                                   {"later_image_tokens", 1, 2, evaluate_later},
+                                                   {"reduced", 4, 4, evaluate_reduced},
                                                    {"listed", 1, 1, listed_by<unit_statistics::listed_units>},
                                                    {"listed_pairs", 1, 1, listed_by<mask_statistics::listed_pairs>},
-                                                   {"cross_pairs", 1, 3, cross_pairs_of},
-                                                   {"text_pairs", 0, 1, text_pairs_of},
-                                                   {"text_tokens", 0, 1, text_tokens_of},
-                                                   {"entries", 1, 1, entries_of},
-                                                   {"measured", 1, 1, measured_of},
-                                                   {"written_mask", 0, 0, written_mask_of},
-                                                   {"field", 2, 4, field_of},
-                                                   {"ceil", 1, 2, ceil_of},
-                                                   {"floor", 1, 1, floor_of},
-                                                   {"round", 1, 1, round_of},
-                                                   {"min", 2, 2, min_of},
-                                                   {"max", 2, 2, max_of},
-                                                   {"power", 2, 2, power_of},
-                                                   {"root", 1, 1, root_of},
-                                                   {"hashed_rows", 5, 5, hashed_rows_of},
-                                                   {"given", 1, 1, given_of},
-                                                   {"size", 1, 1, size_of},
-                                                   {"count", 1, 1, count_of},
-                                                   {"is_list", 1, 1, is_list_of},
-                                                   {"is_text", 1, 1, is_text_of},
-                                                   {"is_number", 1, 1, is_number_of},
-                                                   {"sum", 1, 2, sum_of},
-                                                   {"product", 1, 2, product_of},
-                                                   {"last", 1, 1, last_of},
-                                                   {"largest", 1, 1, largest_of},
-                                                   {"taken_stages", 3, 4, taken_stages_of},
-                                                   {"stage_sum", 2, 2, stage_sum_of},
-                                                   {"numbers", 1, 1, numbers_of},
-                                                   {"times", 2, 3, times_of},
-                                                   {"different", 1, 1, different_of},
-                                                   {"repeated", 1, 1, repeated_of},
-                                                   {"halves", 1, 1, halves_of},
-                                                   {"divisible", 2, 3, divisible_of},
-                                                   {"scaled", 2, 2, scaled_of},
-                                                   {"halvings", 1, 1, halvings_of},
-                                                   {"filled", 3, 3, filled_of},
-                                                   {"of_layer", 3, 9, of_layer_of},
-                                                   {"of_block", 4, 16, of_block_of},
-                                                   {"level", 2, 2, level_of},
-                                                   {"place", 2, 2, place_of},
-                                                   {"depth", 2, 2, depth_of}};
+                                                   {"cross_pairs", 1, 3, evaluate_cross_pairs},
+                                                   {"text_pairs", 0, 1, evaluate_text_pairs},
+                                                   {"text_tokens", 0, 1, evaluate_text_tokens},
+                                                   {"entries", 1, 1, evaluate_entries},
+                                                   {"measured", 1, 1, evaluate_measured},
+                                                   {"written_mask", 0, 0, evaluate_written_mask},
+                                                   {"field", 2, 4, evaluate_field},
+                                                   {"ceil", 1, 2, evaluate_ceil},
+                                                   {"floor", 1, 1, evaluate_floor},
+                                                   {"round", 1, 1, evaluate_round},
+                                                   {"min", 2, 2, evaluate_min},
+                                                   {"max", 2, 2, evaluate_max},
+                                                   {"power", 2, 2, evaluate_power},
+                                                   {"root", 1, 1, evaluate_root},
+                                                   {"hashed_rows", 5, 5, evaluate_hashed_rows},
+                                                   {"given", 1, 1, evaluate_given},
+                                                   {"size", 1, 1, evaluate_size},
+                                                   {"count", 1, 1, evaluate_count},
+                                                   {"is_list", 1, 1, evaluate_is_list},
+                                                   {"is_text", 1, 1, evaluate_is_text},
+                                                   {"is_number", 1, 1, evaluate_is_number},
+                                                   {"sum", 1, 2, evaluate_sum},
+                                                   {"product", 1, 2, evaluate_product},
+                                                   {"last", 1, 1, evaluate_last},
+                                                   {"largest", 1, 1, evaluate_largest},
+                                                   {"taken_stages", 3, 4, evaluate_taken_stages},
+                                                   {"stage_sum", 2, 2, evaluate_stage_sum},
+                                                   {"numbers", 1, 1, evaluate_numbers},
+                                                   {"times", 2, 3, evaluate_times},
+                                                   {"different", 1, 1, evaluate_different},
+                                                   {"repeated", 1, 1, evaluate_repeated},
+                                                   {"halves", 1, 1, evaluate_halves},
+                                                   {"divisible", 2, 3, evaluate_divisible},
+                                                   {"scaled", 2, 2, evaluate_scaled},
+                                                   {"halvings", 1, 1, evaluate_halvings},
+                                                   {"filled", 3, 3, evaluate_filled},
+                                                   {"of_layer", 3, 9, evaluate_of_layer},
+                                                   {"of_block", 4, 16, evaluate_of_block},
+                                                   {"level", 2, 2, evaluate_level},
+                                                   {"place", 2, 2, evaluate_place},
+                                                   {"depth", 2, 2, evaluate_depth}};
 
 [[nodiscard]] inline value call_function(const function_call& c) {
     for (const spec_function& function : spec_functions) {

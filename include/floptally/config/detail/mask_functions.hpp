@@ -222,11 +222,11 @@ inline constexpr statistic_function statistic_functions[] = {
     return mask_value_of(statistic(table, parameters_from(table, numbers)));
 }
 
-inline value window_of(const function_call& c) { return mask_value_of(mask::sliding_window(c.number(0))); }
+inline value evaluate_window(const function_call& c) { return mask_value_of(mask::sliding_window(c.number(0))); }
 /// later_image_tokens(side, window): the mask in which each query in an image attends to the image's tokens after the
 /// query. One token stands for `side` x `side` patches. With a window, the mask also has the earlier tokens of the
 /// image that are outside the window. The window is a number or the mask of a layer.
-inline value later_of(const function_call& c) {
+inline value evaluate_later(const function_call& c) {
     if (c.has(1) && c.arguments[1].type == value::kind::mask) {
         const statistic& own = c.arguments[1].attends;
         const std::int64_t left = own.is<mask_statistics::band>() ? own.as<mask_statistics::band>().left : -1;
@@ -234,23 +234,23 @@ inline value later_of(const function_call& c) {
     }
     return mask_value_of(mask::later_image_tokens(c.number(0), c.number_or(1, -1)));
 }
-inline value reduced_of(const function_call& c) {
+inline value evaluate_reduced(const function_call& c) {
     return mask_value_of(mask::reduced_pairs(c.number(0), c.number(1), c.number(2), c.number(3)));
 }
 /// cross_pairs(side, frames, multiple): the mask in which each token of a latent grid attends to every token of the
 /// text. One grid token covers `side` x `side` latents of `frames` frames. Both numbers of tokens are rounded up to a
 /// multiple of `multiple`.
-inline value cross_pairs_of(const function_call& c) {
+inline value evaluate_cross_pairs(const function_call& c) {
     const latent_patches patches{c.number(0), c.number_or(1, 1), c.number_or(2, 1)};
     return mask_value_of(mask::joint_pairs(patches, token_stream::grid, token_stream::text));
 }
 /// text_pairs(multiple): the mask in which the text tokens of a diffusion sample attend to each other. Their number is
 /// rounded up to a multiple of `multiple`.
-inline value text_pairs_of(const function_call& c) {
+inline value evaluate_text_pairs(const function_call& c) {
     return mask_value_of(mask::joint_pairs({.multiple = c.number_or(0, 1)}, token_stream::text, token_stream::text));
 }
 /// text_tokens(multiple): the number of text tokens of a diffusion sample, rounded up to a multiple of `multiple`.
-inline value text_tokens_of(const function_call& c) {
+inline value evaluate_text_tokens(const function_call& c) {
     return mask_value_of(statistic(unit::joint_tokens({.multiple = c.number_or(0, 1)}, token_stream::text)));
 }
 /// listed(entries): the number of units of a frame, looked up by its number of patches. `entries` has one or two pairs
@@ -265,11 +265,11 @@ value listed_by(const function_call& c) {
     return mask_value_of(make_statistic<Statistic>(all[0], all[1], all[other], all[other + 1]));
 }
 /// written_mask(): the mask that the key "mask" describes, in floptally's own config format.
-inline value written_mask_of(const function_call& c) {
+inline value evaluate_written_mask(const function_call& c) {
     return mask_value_of(read_mask({c.in.config().tree(), c.in.config().object(), c.in.config().path()}));
 }
 /// measured("text_visits"): an amount that the caller measures and passes to `tally::add_measured` under this name.
-inline value measured_of(const function_call& c) {
+inline value evaluate_measured(const function_call& c) {
     if (c.arguments[0].type != value::kind::text) {
         c.fail({"the argument must be a name in quotes, such as \"text_visits\""});
     }
@@ -277,7 +277,7 @@ inline value measured_of(const function_call& c) {
 }
 /// field(kernels, strides, paddings, dilations): the receptive field of a stack of convolutions, in input frames for
 /// one output frame, less the padding on both sides. Each argument is a list, or one number for all convolutions.
-inline value field_of(const function_call& c) {
+inline value evaluate_field(const function_call& c) {
     std::size_t size = 1;
     for (const value& item : c.arguments) {
         size = item.type == value::kind::list ? item.size() : size;
