@@ -522,7 +522,7 @@ TEST_CASE("all conventions that count attention give the same FLOPs for cross at
     }
 }
 
-TEST_CASE("every convention counts the longest sliding window of flash-attention", "[convention]") {
+TEST_CASE("every convention accepts the longest sliding window of flash-attention", "[convention]") {
     // mask::window(2147483647, 0) is a mask; verl's box of one more token is not.
     cost model;
     model.add("attention.core", attention_core{1, 1, 1}, mask::window(0x7FFF'FFFF, 0));
@@ -638,7 +638,8 @@ TEST_CASE("Megatron does not count the router of a mixture of experts", "[conven
 
 // ---- names ----
 
-TEST_CASE("a counter without masks multiplies both copies of block diffusion with each other", "[convention]") {
+TEST_CASE("a convention that ignores masks counts full attention between both copies of a block diffusion sequence",
+          "[convention]") {
     const auto pairs_of = [](const mask& attends, const convention& how) {
         std::uint64_t sum = 0;
         for (const floptally::counted_statistics::divided& part : floptally::count_pairs(attends, how, {})) {

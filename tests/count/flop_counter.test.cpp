@@ -454,7 +454,7 @@ TEST_CASE("FLOP coefficients whose sum exceeds 64 bits are an error at construct
     CHECK_THROWS_AS(flop_counter(core), overflow);
 }
 
-TEST_CASE("coefficients are accepted up to a sum of 64 bits over all views") {
+TEST_CASE("coefficients whose sum over all views fits 64 bits are accepted") {
     const auto counted = [](std::uint64_t useful) {
         const cost_entry entry{.what = accumulator::pairs, .kind = term::scores, .useful = useful, .padded = useful};
         return flop_counter(cost{}.add_entry("core", "", entry, mask::bidirectional()), conventions::exact,
