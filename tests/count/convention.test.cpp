@@ -504,7 +504,7 @@ TEST_CASE("half of L^2 is exact for odd L", "[convention]") {
     CHECK(total(model, conventions::megatron, {7, 1, 3}) == flops{3 * 3 * (5 + 11) * (49 + 1 + 9)});
 }
 
-TEST_CASE("all conventions that count attention give the same FLOPs for cross attention", "[convention]") {
+TEST_CASE("cross attention has the same FLOPs in every convention that counts attention", "[convention]") {
     cost model;
     model.add("cross_attention.core", attention_core{3, 5, 5}, mask::cross_attention());
     for (const convention* how : conventions::all) {
@@ -533,7 +533,7 @@ TEST_CASE("every convention accepts the longest sliding window of flash-attentio
     }
 }
 
-TEST_CASE("a model with cross attention and sliding windows does not count as alternating full and windowed layers",
+TEST_CASE("cross attention does not count as a layer without a window in conventions that average such layers",
           "[convention]") {
     // convention.hpp: half_box is "L·min(L, W)/2 where layers with and without a window alternate, else ignored".
     cost model;

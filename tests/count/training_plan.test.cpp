@@ -988,7 +988,7 @@ TEST_CASE("training any single weight of any layer type counts the backward that
     }
 }
 
-TEST_CASE("a part at an unspecified position in the model counts an input gradient if it trains", "[training_plan]") {
+TEST_CASE("training a part at an unspecified position makes layers compute input gradients", "[training_plan]") {
     std::vector<model_part> parts = llama().parts;
     const auto layers_backward = [&parts](weight_state side) {
         const flop_counter counted(
