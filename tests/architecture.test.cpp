@@ -347,7 +347,7 @@ TEST_CASE("headers use the word stage only for pipeline stages, ZeRO stages and 
     CHECK(seen.count("parallel/pipeline_split") == 1);
 }
 
-TEST_CASE("each test file has a namespace of its own, because unity builds compile several files together") {
+TEST_CASE("each test file has its own namespace, so that unity builds can compile several files together") {
     std::set<std::string> seen;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir / "tests")) {
         const std::string file = entry.path().filename().string();
@@ -641,7 +641,7 @@ std::string conventions_page() {
 }  // namespace
 
 TEST_CASE("the convention tables of README and docs show the FLOPs that the library counts") {
-    INFO("write the page: floptally_tests \"regenerate docs/conventions.md\"");
+    INFO("write the page: floptally_tests \"docs/conventions.md is written anew from the library\"");
     const bool is_current = read_text(source_dir / "docs/conventions.md") == conventions_page();
     CHECK(is_current);
     const std::string readme = read_text(source_dir / "README.md");
@@ -662,7 +662,7 @@ TEST_CASE("the convention tables of README and docs show the FLOPs that the libr
               .find(floptally::grouped(floptally::evaluate(model, pack).total().low())) != std::string::npos);
 }
 
-TEST_CASE("regenerate docs/conventions.md", "[.writes]") {
+TEST_CASE("docs/conventions.md is written anew from the library", "[.writes]") {
     const std::string page = conventions_page();
     std::ofstream(source_dir / "docs/conventions.md", std::ios::binary) << page;
     CHECK(read_text(source_dir / "docs/conventions.md") == page);

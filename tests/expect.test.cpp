@@ -93,7 +93,9 @@ std::string problem_of(const auto& call) {
 
 }  // namespace
 
-TEST_CASE("each published run has a source with its terms, a model config, and figures per GPU") {
+TEST_CASE(
+    "each published run names its source, the licence terms of the source and a model config, and has figures per "
+    "GPU") {
     std::set<std::string> sources;
     for (const json& run : table()["runs"]) {
         INFO(run.dump());

@@ -834,7 +834,7 @@ TEST_CASE("the table of the flops command ends with the exact total") {
     CHECK(run("flops --config llama.json --lengths 8192 --format table").out == result.out);
 }
 
-TEST_CASE("the option --spec replaces the built-in formulas for configs of its type") {
+TEST_CASE("the option --spec replaces the built-in formulas for configs of the spec's model type") {
     // As llama, but for an MLP of two matrices in place of three: 32 layers, 8192 tokens, forward and backward.
     const json report = run_json("flops --config paged.json --spec my.spec --lengths 8192");
     CHECK(report["model_type"] == "my_model");
@@ -1016,7 +1016,7 @@ TEST_CASE("latent attention is counted as expanded unless --mla absorbed is pass
     CHECK(core(" --mla absorbed") == pairs * 2 * 3 * (5 + 2 + 5));
 }
 
-TEST_CASE("multi-token prediction is counted only if the option asks for it") {
+TEST_CASE("multi-token prediction is counted only if --mtp is passed") {
     const json without = run_json("flops --config llama.json --lengths 100 --phase forward");
     const json with = run_json("flops --config llama.json --lengths 100 --phase forward --mtp 2");
     CHECK(run_json("flops --config llama.json --lengths 100 --phase forward --mtp 0") == without);
@@ -1168,7 +1168,7 @@ TEST_CASE("the options --strict and --lenient decide whether unread keys are err
           "floptally: error: lenient: contradicts --strict: pass one of them\n");
 }
 
-TEST_CASE("the phase option train counts forward plus backward") {
+TEST_CASE("the option --phase train counts forward plus backward") {
     const std::string flops = "flops --config llama.json --lengths 100,3000";
     const json train = run_json(flops)["flops"];
     CHECK(run_json(flops + " --phase train")["flops"] == train);

@@ -198,7 +198,7 @@ TEST_CASE("the costs of single samples are their FLOPs and add up exactly to the
     }
 }
 
-TEST_CASE("the loads of samples by component add up to the batch, for vision and audio towers too") {
+TEST_CASE("vision and text costs of samples add up to the FLOPs of the batch") {
     const std::vector<tally> samples = workloads::tallies_of(workloads::image_counts(40, 5));
     tally batch{workloads::vision_language_model().masks()};
     for (const tally& sample : samples) {
@@ -791,7 +791,8 @@ TEST_CASE("every mode assigns every sample once, keeps groups on one rank and st
     }
 }
 
-TEST_CASE("two loads per sample are balanced over up to 16 ranks with a maximum of at most 1.03 times the mean") {
+TEST_CASE(
+    "samples with two costs each are balanced over up to 16 ranks with a maximum of at most 1.03 times the mean") {
     for (const std::size_t ranks : {2U, 4U, 8U, 16U}) {
         for (const std::size_t each : {16U, 32U}) {
             for (std::uint64_t seed = 0; seed < 2; ++seed) {
@@ -818,7 +819,7 @@ TEST_CASE("two loads per sample are balanced over up to 16 ranks with a maximum 
     }
 }
 
-TEST_CASE("a few samples with two loads get the assignment with the smallest max over mean") {
+TEST_CASE("a few samples with two costs each get the assignment with the smallest max over mean") {
     generator draw(93);
     for (std::size_t i = 0; i < 60; ++i) {
         const std::size_t ranks = 2 + draw.below(2);
@@ -850,7 +851,7 @@ TEST_CASE("a few samples with two loads get the assignment with the smallest max
     }
 }
 
-TEST_CASE("the search budget is larger by default for two loads than for one") {
+TEST_CASE("the default search budget is larger for samples with two costs than for samples with one") {
     generator draw(0);
     std::vector<std::uint64_t> costs;
     for (std::size_t i = 0; i < 256; ++i) {
@@ -865,7 +866,7 @@ TEST_CASE("the search budget is larger by default for two loads than for one") {
     CHECK(spread(65536 + 32 * 256) > 1.002);
 }
 
-TEST_CASE("costs near 2^90 are balanced like costs near 2^20 when samples have two loads") {
+TEST_CASE("costs near 2^90 are balanced like costs near 2^20 when samples have two costs each") {
     generator draw(151);
     std::vector<uint128> small;
     std::vector<uint128> large;
@@ -877,7 +878,7 @@ TEST_CASE("costs near 2^90 are balanced like costs near 2^20 when samples have t
     CHECK(partition(large, 3, {.loads = 2}).rank_of == partition(small, 3, {.loads = 2}).rank_of);
 }
 
-TEST_CASE("a second load that is zero for every sample does not change the assignment") {
+TEST_CASE("a second cost that is zero for every sample does not change the assignment") {
     const std::vector<int> costs{9, 7, 6, 5, 4, 3, 2, 0};
     std::vector<int> both;
     for (const int cost : costs) {

@@ -50,14 +50,14 @@ void check_small_with_each() {
     check_small<First, std::uint64_t>();
 }
 
-TEST_CASE("visit_both shows two lists of any integer types with their values") {
+TEST_CASE("visit_both passes the values of two lists of any integer types to a function") {
     check_small_with_each<std::int32_t>();
     check_small_with_each<std::int64_t>();
     check_small_with_each<std::uint32_t>();
     check_small_with_each<std::uint64_t>();
 }
 
-TEST_CASE("visit_both keeps negative integers and integers above 2^63 - 1") {
+TEST_CASE("visit_both passes negative integers and integers above 2^63 - 1 unchanged") {
     constexpr std::uint64_t huge = std::numeric_limits<std::uint64_t>::max();
     const std::vector<std::int32_t> one{1};
     const std::vector<std::int32_t> negative{-1};

@@ -307,7 +307,7 @@ TEST_CASE("no mask has more than L^2 pairs, so a sum of pairs cannot overflow be
     }
 }
 
-TEST_CASE("an invalid length is reported by index at every position", "[length_sums]") {
+TEST_CASE("an error for an invalid length names its index, wherever the length is in the list", "[length_sums]") {
     for (const std::size_t n : {3U, 40U, 1100U}) {
         for (std::size_t i = 0; i < n; ++i) {
             CAPTURE(n, i);
@@ -377,7 +377,7 @@ TEST_CASE("a user's statistic that overflows or throws in a block reports the sa
     }
 }
 
-TEST_CASE("a decreasing boundary is reported by index at every position", "[length_sums]") {
+TEST_CASE("an error for a decreasing boundary names its index, wherever the boundary is in the list", "[length_sums]") {
     for (const std::size_t n : {3U, 40U, 1100U}) {
         for (std::size_t i = 1; i < n; ++i) {
             CAPTURE(n, i);

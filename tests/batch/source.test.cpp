@@ -408,7 +408,7 @@ TEST_CASE("tallies, counters and packs count packed slots and mock sequences ali
         slotted({{5, 8}, {0, 1}}));
 }
 
-TEST_CASE("boundaries of only the real sequences count the same as num_real_seqs") {
+TEST_CASE("passing boundaries of only the real sequences counts the same as passing num_real_seqs") {
     const slot_list two = slotted({{5, 8}, {6, 8}, {0, 4}, {0, 4}});
     const std::span<const std::int32_t> real = std::span(cu_seqlens).first(3);
     is_source_of(floptally::packed_real(real, slots), two);

@@ -330,7 +330,7 @@ TEMPLATE_TEST_CASE("lengths of every integer type are squared in 64 bits", "", s
     }
 }
 
-TEST_CASE("the longest sequence length is 2^32 - 1") {
+TEST_CASE("the longest accepted sequence length is 2^32 - 1") {
     tally t{kept};
     t.add_lengths(std::vector<std::uint32_t>{max32});
     CHECK(t.get(view::useful, accumulator::squares) == 18446744065119617025U);
@@ -766,7 +766,7 @@ TEST_CASE("a tally has an accumulator for each distinct mask except those comput
     CHECK(tally{}.masks().empty());
 }
 
-TEST_CASE("the accumulators of 40 masks do not mix") {
+TEST_CASE("a tally with 40 masks sums the pairs of each mask separately") {
     mask_set most;
     for (std::int64_t w = 1; w <= 40; ++w) {
         most.push_back(mask::sliding_window(w), "masks");

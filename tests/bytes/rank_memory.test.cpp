@@ -279,7 +279,7 @@ TEST_CASE("a block input that both router and shared experts read is stored once
           layers * 2 * 3 * 32 * 2 * 64);
 }
 
-TEST_CASE("stored inputs of 8-bit and 4-bit matrix products take their own bits plus scales", "[bytes]") {
+TEST_CASE("stored inputs of 8-bit and 4-bit matrix products take 8 or 4 bits per value plus scales", "[bytes]") {
     const std::uint64_t sbh = 32 * 2 * h;
     const std::uint64_t usual = held(gpt(), 32, 2, {}).activations;
     // A layer's matrices read the two norms' outputs, the activation's output (4h); attention's output stays as it is.
@@ -411,7 +411,7 @@ TEST_CASE("rank memory includes buffers for the gathered weights of two layers a
 }
 
 }  // namespace
-TEST_CASE("full recompute holds the activations of one layer again", "[bytes]") {
+TEST_CASE("full recompute stores the recomputed activations of one layer at a time", "[bytes]") {
     const std::uint64_t sbh = 16 * 2 * h;
     const std::uint64_t scores = 5 * a * 16 * 16 * 2;
     const training_plan full{.recomputed = floptally::recompute::full};
@@ -427,7 +427,7 @@ TEST_CASE("full recompute holds the activations of one layer again", "[bytes]") 
     CHECK(held(gpt(), 16, 2, {}, modules).buffers == scores);
 }
 
-TEST_CASE("gathered weights have bits of their own, and buckets copy gradients", "[bytes]") {
+TEST_CASE("gathered weights may use another number format, and gradient buckets take memory for copies", "[bytes]") {
     const std::uint64_t largest = std::max<std::uint64_t>(12 * h * h + 2 * h, vocabulary * h);
     memory_options mixed{.sharded = zero_stage::weights, .bits = {.weights = 32, .gradients = 32}};
     CHECK(held(gpt(), 16, 1, {.dp = 4}, mixed).buffers == largest * (2 * 4 + 4));

@@ -379,7 +379,7 @@ bool is_member(std::string_view name, const std::vector<specs::spec*>& all) {
 
 }  // namespace
 
-TEST_CASE("every branch of a spec is reached by a config that is counted or refused") {
+TEST_CASE("every branch of a library spec is reached by a tested config") {
     specs::library book;
     spec_coverage finder(book);
     config_breaker breaker(finder);

@@ -435,7 +435,7 @@ TEST_CASE("config keys for training, quantisation and serving are not reported a
     CHECK(keys == 29);
 }
 
-TEST_CASE("a key of a layer's size is an error even with a word of training or quantisation in its name") {
+TEST_CASE("an unread size is an error even if its key contains a word of training or quantisation") {
     for (const char* const key :
          {"'layer_group_size': 8", "'expert_group_size': 4", "'post_process_channels': 64", "'num_core_layers': 4",
           "'vector_quantization_hidden_dimension': 64", "'use_post_quant_conv': true", "'num_conv_pos_embeddings': 128",
@@ -549,7 +549,7 @@ TEST_CASE("a misspelt key of a nested config is noted, and is an error in strict
     }
 }
 
-TEST_CASE("a layer pattern that falls back to its default is noted, and a contradicting one is an error") {
+TEST_CASE("a missing layer pattern is noted, and a pattern that contradicts the number of layers is an error") {
     json nemotron;
     for (const json& model : golden("published.json")) {
         if (model["name"] == "nvidia/Nemotron-H-8B-Base-8K") {
@@ -607,7 +607,7 @@ TEST_CASE("a layer pattern that falls back to its default is noted, and a contra
     CHECK(sizes_of(image).ends_with(", depths [3,3,9,3]"));
 }
 
-TEST_CASE("a config key is recognised as a size by whole words of its name, with a number, text or object as value") {
+TEST_CASE("a config key is recognised as a size by the whole words in its name") {
     const std::string sizes =
         "{'model_type': 'llama', 'architectures': ['LlamaForCausalLM'], 'hidden_size': 64, "
         "'intermediate_size': 8, 'vocab_size': 9, 'num_hidden_layers': 2, 'num_attention_heads': 4";
@@ -650,7 +650,7 @@ TEST_CASE("a config key is recognised as a size by whole words of its name, with
     }
 }
 
-TEST_CASE("config keys on the ignores line of a spec cause no note, also inside an object") {
+TEST_CASE("config keys that a spec ignores cause no note, nested keys included") {
     const std::string spec = "spec mine : llama prefix Mine\nignores num_things, extra.num_layers\n";
     const std::string sizes =
         "{'model_type': 'mine', 'architectures': ['MineForCausalLM'], 'hidden_size': 64, 'intermediate_size': 8, "

@@ -23,7 +23,7 @@ std::uint64_t twice_the_pairs(convention how, const mask& attends, const sequenc
 
 }  // namespace
 
-TEST_CASE("MaxText counts half of L^2, and since DeepSeek-V4 half of queries x compressed keys") {
+TEST_CASE("MaxText counts half of L^2, or half of queries times compressed keys for compressed attention") {
     const auto twice = [](const mask& attends, std::uint32_t length) {
         return twice_the_pairs(conventions::maxtext_2026, attends, {.length = length});
     };

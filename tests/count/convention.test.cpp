@@ -504,7 +504,7 @@ TEST_CASE("half of L^2 is exact for odd L", "[convention]") {
     CHECK(total(model, conventions::megatron, {7, 1, 3}) == flops{3 * 3 * (5 + 11) * (49 + 1 + 9)});
 }
 
-TEST_CASE("all conventions that count attention give the same FLOPs for cross attention", "[convention]") {
+TEST_CASE("cross attention has the same FLOPs in every convention that counts attention", "[convention]") {
     cost model;
     model.add("cross_attention.core", attention_core{3, 5, 5}, mask::cross_attention());
     for (const convention* how : conventions::all) {
@@ -522,7 +522,7 @@ TEST_CASE("all conventions that count attention give the same FLOPs for cross at
     }
 }
 
-TEST_CASE("every convention counts the longest sliding window of flash-attention", "[convention]") {
+TEST_CASE("every convention accepts the longest sliding window of flash-attention", "[convention]") {
     // mask::window(2147483647, 0) is a mask; verl's box of one more token is not.
     cost model;
     model.add("attention.core", attention_core{1, 1, 1}, mask::window(0x7FFF'FFFF, 0));
@@ -533,7 +533,7 @@ TEST_CASE("every convention counts the longest sliding window of flash-attention
     }
 }
 
-TEST_CASE("a model with cross attention and sliding windows does not count as alternating full and windowed layers",
+TEST_CASE("cross attention does not count as a layer without a window in conventions that average such layers",
           "[convention]") {
     // convention.hpp: half_box is "L·min(L, W)/2 where layers with and without a window alternate, else ignored".
     cost model;
@@ -638,7 +638,8 @@ TEST_CASE("Megatron does not count the router of a mixture of experts", "[conven
 
 // ---- names ----
 
-TEST_CASE("a counter without masks multiplies both copies of block diffusion with each other", "[convention]") {
+TEST_CASE("a convention that ignores masks counts full attention between both copies of a block diffusion sequence",
+          "[convention]") {
     const auto pairs_of = [](const mask& attends, const convention& how) {
         std::uint64_t sum = 0;
         for (const floptally::counted_statistics::divided& part : floptally::count_pairs(attends, how, {})) {

@@ -213,7 +213,8 @@ TEST_CASE("forward and backward FLOPs add up to a training step", "[flop_counter
     }
 }
 
-TEST_CASE("views differ only by padding, recompute and the extra products of a fused backward", "[flop_counter]") {
+TEST_CASE("without padded sequences and without a fused backward the views differ only by the padded vocabulary",
+          "[flop_counter]") {
     tally unpadded{mixed_model.masks()};
     for (const slot& s : samples()) {
         unpadded.add(s.padded);
@@ -454,7 +455,7 @@ TEST_CASE("FLOP coefficients whose sum exceeds 64 bits are an error at construct
     CHECK_THROWS_AS(flop_counter(core), overflow);
 }
 
-TEST_CASE("coefficients are accepted up to a sum of 64 bits over all views") {
+TEST_CASE("coefficients whose sum over all views fits 64 bits are accepted") {
     const auto counted = [](std::uint64_t useful) {
         const cost_entry entry{.what = accumulator::pairs, .kind = term::scores, .useful = useful, .padded = useful};
         return flop_counter(cost{}.add_entry("core", "", entry, mask::bidirectional()), conventions::exact,

@@ -119,7 +119,7 @@ TEST_CASE("the logits setting also applies to multi-token prediction and to plan
     }
 }
 
-TEST_CASE("a tally counts a mask that the model requests explicitly under every logits setting") {
+TEST_CASE("a mask that is added to a model with keep() is in the tally for every logits setting") {
     cost model = presets::llama_3_8b.cost();
     model.keep(mask::sliding_window(7));
     for (const logit_tokens tokens_with_logits : {logit_tokens::all, logit_tokens::last}) {

@@ -163,7 +163,8 @@ TEST_CASE("Muon counts only trained weights, with LoRA only the adapters", "[muo
     CHECK(lora.step(2)["optimizer.muon"].total(view::useful) == flops{2 * m.flops});
 }
 
-TEST_CASE("Muon is a component of its own, off by default, and other conventions omit it", "[muon]") {
+TEST_CASE("Muon's FLOPs are a separate component, off by default, and only the exact convention counts them",
+          "[muon]") {
     const trained with;
     const cost without = model().cost();
     for (const convention* how : conventions::all) {
@@ -200,7 +201,7 @@ TEST_CASE("Muon is a component of its own, off by default, and other conventions
           with.step(1)["optimizer.muon"].total(view::useful) + with.step(1)["optimizer.muon"].total(view::useful));
 }
 
-TEST_CASE("Muon adds one part to a model and the same FLOPs to its cost", "[muon]") {
+TEST_CASE("counting Muon adds one part to a model, and its FLOPs to the model's cost", "[muon]") {
     const trained with;
     model_config by_hand;
     for (const model_part& each_part : parts_of(model())) {
@@ -225,7 +226,8 @@ TEST_CASE("Muon adds one part to a model and the same FLOPs to its cost", "[muon
     CHECK(none.step(1).total() == none.step(1).get(view::useful, phase::forward));
 }
 
-TEST_CASE("Muon is an error for a matrix without a name, for zero iterations and for a batch without steps", "[muon]") {
+TEST_CASE("counting Muon is an error for a matrix without a name, for zero iterations and for a batch without steps",
+          "[muon]") {
     const trained with;
     tally no_steps(flop_counter(with.config.cost).masks());
     no_steps.add({.length = 4});

@@ -988,7 +988,7 @@ TEST_CASE("training any single weight of any layer type counts the backward that
     }
 }
 
-TEST_CASE("a part at an unspecified position in the model counts an input gradient if it trains", "[training_plan]") {
+TEST_CASE("training a part at an unspecified position makes layers compute input gradients", "[training_plan]") {
     std::vector<model_part> parts = llama().parts;
     const auto layers_backward = [&parts](weight_state side) {
         const flop_counter counted(
@@ -1099,7 +1099,8 @@ TEST_CASE("a plan for a cost without parts assumes that the gradient reaches the
     }());
 }
 
-TEST_CASE("a trained norm inside a model part counts as if it stood at the start of the part", "[training_plan]") {
+TEST_CASE("a trained norm inside a model part needs the same gradients as a norm at the start of the part",
+          "[training_plan]") {
     const layer where{.hidden_size = h};
     const model_part item{.name = "layer", .cost = gqa{4, 2, 3, {.norm = 6}}.cost(where), .first_layer = 0};
     tally batch;
@@ -1282,7 +1283,7 @@ TEST_CASE("a trained norm at the input of a second stream needs no gradient from
     CHECK(work["mlp"].backward(view::useful) == flops{});
 }
 
-TEST_CASE("weight settings by layer also apply to a model of one repeated part", "[training_plan]") {
+TEST_CASE("weight settings that name layers also apply to a model of one repeated part", "[training_plan]") {
     const model_part model_piece{
         .name = "layer", .cost = gqa{4, 2, 3}.cost(layer{.hidden_size = h}), .first_layer = 0, .repeat = 3};
     const auto problem = [&](const training_plan& plan) {
@@ -1498,7 +1499,8 @@ TEST_CASE("a weight setting that matches no weight of the model is an error that
           }) == "no error");
 }
 
-TEST_CASE("an lm_head must have the weight state of the embedding if they are tied, and only then", "[training_plan]") {
+TEST_CASE("a tied lm_head must be frozen or trained like the embedding, and an untied one need not",
+          "[training_plan]") {
     // An MLP has more parameters than the table, and a head of its own has fewer.
     const transformer<gqa, gated_mlp> tied{.hidden_size = h,
                                            .num_layers = 1,

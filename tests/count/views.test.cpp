@@ -156,7 +156,8 @@ TEST_CASE("cu_seqlens, cu_seqlens_padded and num_real_seqs can be passed indepen
           "num_real_seqs: must be at most the 4 sequences of cu_seqlens, got 5");
 }
 
-TEST_CASE("boundaries that end with the last real sequence count the same as num_real_seqs", "[views]") {
+TEST_CASE("boundaries that end with the last real sequence count the same as num_real_seqs with all boundaries",
+          "[views]") {
     // Option B of BioNeMo's issue 1561: the collator appends mock sequences to cu_seq_lens_q and keeps what was there.
     const std::vector<std::int32_t> cu_seq_lens_q{0, 5, 11, 14, 16};
     for (std::size_t real = 0; real <= 4; ++real) {

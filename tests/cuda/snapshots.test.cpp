@@ -157,7 +157,7 @@ TEST_CASE("a device writes the message of a reduction and reports the same error
     }
 }
 
-TEST_CASE("tokens on a rank that the scope excludes are an error on the device too") {
+TEST_CASE("tokens on a rank that the declared scope excludes are an error on the device too") {
     bool found = false;
     for (const std::uint64_t rank : {0U, 1U}) {
         const parallel_layout layout({.pp = 2}, 2, rank);

@@ -86,7 +86,7 @@ TEST_CASE("the sum of two costs counts the work of both, component by component"
     CHECK(work_of(cost{}) == std::vector<flops>(both.size()));
 }
 
-TEST_CASE("the order of a sum of costs changes no number", "[cost]") {
+TEST_CASE("costs can be added in any order with the same result", "[cost]") {
     const std::vector<flops> expected = work_of(sum_of({attention, feed_forward, sparse, head}));
     CHECK(work_of(sum_of({head, sparse, feed_forward, attention})) == expected);
     CHECK(work_of(sum_of({sparse, attention, head, feed_forward})) == expected);
@@ -650,7 +650,7 @@ TEST_CASE("cost entries of one weight with different shardings merge into one wi
     CHECK((5 * layer).entries()[0].sharding == tensor_sharding::columns(36));
 }
 
-TEST_CASE("a cost entry for a statistic is multiplied by its pairs, visits or measured count instead of tokens",
+TEST_CASE("a cost entry for a statistic is multiplied by the statistic's pairs, visits or count instead of by tokens",
           "[cost]") {
     constexpr linear matrix{.in_features = 3, .out_features = 5};
     const auto only = [](const cost& sum) {

@@ -242,7 +242,7 @@ TEST_CASE("each token adds the biases of its chosen experts, and the biases of a
     CHECK(evaluate(model, batch, with_biases).get(view::padded, phase::forward) == flops{2 * passed});
 }
 
-TEST_CASE("dense_first makes that many first layers dense", "[descriptors][feed_forward]") {
+TEST_CASE("dense_first sets how many of the first layers are dense", "[descriptors][feed_forward]") {
     using part = dense_first<gated_mlp, moe>;
     constexpr part two{.num_dense_layers = 2,
                        .dense = {.intermediate_size = 41},

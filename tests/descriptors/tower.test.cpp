@@ -377,7 +377,7 @@ TEST_CASE("the number of unmasked patches is rounded as in MAE") {
           "mask_ratio: must be from 0 to 1000000, got 1000001");
 }
 
-TEST_CASE("a layer over grid cells costs as much per cell as a layer over tokens costs per token") {
+TEST_CASE("a layer over grid cells costs as much per cell as the same layer over tokens costs per token") {
     const mask cells = unit::strided_cells(1, 2);
     const floptally::layer where{0, 12, mask::level_windows(3, 1, false, false)};
     const cost tokens = floptally::mha{.num_heads = 3, .head_dim = 4, .elementwise = {.norm = 24}}.cost(where);

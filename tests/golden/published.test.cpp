@@ -110,7 +110,7 @@ void find_idle_keys(const json& whole, const json::json_pointer& at, const readi
 
 }  // namespace
 
-TEST_CASE("each published config names its repository, its revision or the day it was read, and its terms") {
+TEST_CASE("each published config names its repository, its revision or the day it was read, and its licence terms") {
     std::size_t revisions = 0;
     for (const json& model : published()) {
         INFO(model["name"]);

@@ -385,19 +385,19 @@ std::string page_of_the_library() {
 }  // namespace
 
 TEST_CASE("docs/accelerators.md shows the library's table", "[accelerator]") {
-    INFO("write them: floptally_tests \"regenerate docs/accelerators.md\"");
+    INFO("write them: floptally_tests \"docs/accelerators.md is written anew from the library\"");
     const bool is_current = read_text(accelerators_page) == page_of_the_library();
     CHECK(is_current);
     CHECK(page_of_the_library().find("\n| H100 SXM | 66.9 | 66.9 | 494.7 | 989 |") != std::string::npos);
 }
 
-TEST_CASE("regenerate docs/accelerators.md", "[.writes]") {
+TEST_CASE("docs/accelerators.md is written anew from the library", "[.writes]") {
     const std::string page = page_of_the_library();
     std::ofstream(accelerators_page, std::ios::binary) << page;
     CHECK(read_text(accelerators_page) == page);
 }
 
-TEST_CASE("every accelerator has a source, and rates or a reason why it has none", "[accelerator]") {
+TEST_CASE("every accelerator names a source, and has peak rates or a reason why they are missing", "[accelerator]") {
     for (const accelerator& part : accelerators()) {
         CAPTURE(part.name);
         CHECK(!part.vendor.empty());
@@ -599,7 +599,7 @@ TEST_CASE("one die of a two-die package has half of the package's rate", "[accel
     }
 }
 
-TEST_CASE("dense rates are those of the right form factor, also where other published tables are wrong",
+TEST_CASE("dense rates are those of the accelerator's form factor, even where other published tables are wrong",
           "[accelerator]") {
     CHECK(rate("H100 SXM", precision::tf32) == 494.7);
     CHECK(rate("L40", precision::fp16) == 181.05);

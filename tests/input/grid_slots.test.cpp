@@ -132,7 +132,7 @@ TEST_CASE("a diffusion model with two text encoders takes two text lengths per i
           "condition_grid_thw: must be absent: HiDreamImageTransformer2DModel takes no condition grids");
 }
 
-TEST_CASE("the texts of an object detector count as sequences and are also attended with their images",
+TEST_CASE("the texts of an object detector count as sequences and in pairs with the patches of their image",
           "[grid_slots]") {
     const model_config model = read_config(nlohmann::json::parse(R"({"model_type": "grounding-dino", "d_model": 64,
         "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "num_queries": 5,

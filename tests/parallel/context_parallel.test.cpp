@@ -385,7 +385,7 @@ TEST_CASE("pairs of a range of queries equal an enumeration under every mask", "
     }
 }
 
-TEST_CASE("products of lengths, also of texts alone, add up over context-parallel ranks") {
+TEST_CASE("sums of products of sequence lengths add up over context-parallel ranks") {
     random_rows random;
     mask_set products;
     for (const floptally::statistic product :
@@ -809,7 +809,7 @@ TEST_CASE("a context-parallel pack accepts lengths, boundaries and padded rows l
     CHECK(padded.tokens() == 24);
 }
 
-TEST_CASE("max over mean is an error exactly if its product exceeds 128 bits", "[context_parallel]") {
+TEST_CASE("max over mean of rank loads is an error exactly if computing it exceeds 128 bits", "[context_parallel]") {
     using floptally::uint128;
     constexpr uint128 most = ~uint128{0};
     const uint128 third = most / 3;  // and nothing is left

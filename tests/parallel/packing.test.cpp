@@ -54,7 +54,7 @@ TEST_CASE("a packing lists the samples and boundaries of each pack and the pack 
     CHECK(pack_by_capacity(numbers{4, 4, 4}, 8).pack_of == numbers{0, 0, 1});
 }
 
-TEST_CASE("packing fills the remaining space of packs exactly", "[packing]") {
+TEST_CASE("packing fills four packs exactly with eight samples that add up to their capacity in pairs", "[packing]") {
     // 7 + 1, 6 + 2, 5 + 3, 4 + 4: eight samples fill four packs of eight.
     CHECK(pack_by_capacity(numbers{7, 6, 5, 4, 4, 3, 2, 1}, 8).pack_of == numbers{0, 1, 2, 3, 3, 2, 1, 0});
 }

@@ -182,7 +182,7 @@ TEST_CASE("text and image counts are bit-identical for every layout with separat
     CHECK(without_images);
 }
 
-TEST_CASE("a wrong scope of images alone is an error that names images on every rank") {
+TEST_CASE("a wrong scope for images only is an error on every rank that names images") {
     const parallel_sizes sizes{.dp = 2, .cp = 2, .tp = 2, .pp = 2};
     const auto declared = [](const statistic_scope& images) {
         return tally_scope(scopes::microbatch).with(modality::vision, images);

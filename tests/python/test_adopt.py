@@ -96,7 +96,7 @@ def test_megatron_drop_in_counts_the_same_from_lengths_and_from_sums_of_lengths(
     assert exact(3) == exact(0, lengths=[args.seq_length] * 3)
 
 
-def test_megatron_arguments_count_like_the_config_of_the_same_model(llama: floptally.Cost) -> None:
+def test_megatron_arguments_count_the_same_as_the_config_of_the_model_that_they_describe(llama: floptally.Cost) -> None:
     args = arguments("megatron", named("megatron", "llama-3-8b/bshd"))
     for lengths in ([8192], [512, 1024, 9000]):
         found = megatron.num_floating_point_operations(args, 1, convention="exact", lengths=lengths)
@@ -488,7 +488,7 @@ AUTOMODEL_MODELS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("model_type", AUTOMODEL_MODELS)
-def test_automodel_drop_in_counts_like_the_installed_original(model_type: str) -> None:
+def test_automodel_drop_in_counts_like_the_installed_automodel(model_type: str) -> None:
     original = pytest.importorskip(
         "nemo_automodel.components.utils.flops_utils", reason="nemo_automodel is not installed"
     )
@@ -649,7 +649,7 @@ def small_llama(torch: Any, device: str = "meta") -> tuple[Any, Any]:
 @pytest.mark.parametrize(
     ("device", "convention"), [("cpu", "torch_flop_counter"), ("meta", "torch_flop_counter_eager")]
 )
-def test_measure_flops_drop_in_counts_like_the_installed_lightning(device: str, convention: str) -> None:
+def test_measure_flops_drop_in_counts_like_measure_flops_of_the_installed_lightning(device: str, convention: str) -> None:
     torch = pytest.importorskip("torch")
     throughput = pytest.importorskip("lightning.fabric.utilities.throughput", reason="lightning is not installed")
     model, tokens = small_llama(torch, device)  # attention is one fused operator on a CPU, and none on meta
@@ -681,7 +681,7 @@ def test_measure_flops_drop_in_can_count_exactly() -> None:
     assert not plain._forward_pre_hooks
 
 
-def test_deepspeed_drop_in_counts_like_the_installed_profiler(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_deepspeed_drop_in_counts_like_the_flops_profiler_of_the_installed_deepspeed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     torch = pytest.importorskip("torch")
     profiler = pytest.importorskip("deepspeed.profiling.flops_profiler.profiler", reason="deepspeed is not installed")
     transformers = pytest.importorskip("transformers")
@@ -784,7 +784,7 @@ def gpt2_sentence() -> str:
     )
 
 
-def test_adopt_tables_of_docs_python_show_the_counted_numbers() -> None:
+def test_tables_of_docs_python_on_adopted_trainers_show_the_counted_numbers() -> None:
     shown = re.findall(
         r"^\| ([A-Z]?\w[\w -]*) \| ([\d.]+) \| ([\d.]+%) \| ([\d.]+) \| ([\d.]+%) \| ([+-][\d.]+%) \|$",
         PAGE,

@@ -24,7 +24,7 @@ def test_flops_of_single_samples_add_up_to_the_flops_of_the_batch(mistral: flopt
         mistral.sample_flops(LENGTHS, view="usefull")
 
 
-def test_every_sample_is_on_one_rank_and_loads_are_exact(mistral: floptally.Cost) -> None:
+def test_every_sample_is_assigned_to_one_rank_and_rank_loads_are_exact_sums(mistral: floptally.Cost) -> None:
     costs = mistral.sample_flops(LENGTHS)
     for mode in ("equal_count", "free"):
         found = floptally.balance(costs, 4, mode=mode)
@@ -57,7 +57,7 @@ def test_numpy_arrays_and_lists_give_the_same_assignment(dtype: Any) -> None:
     assert sum(with_fractions.loads) == sum(LENGTHS) + 4
 
 
-def test_balance_respects_capacities_and_groups_with_several_loads() -> None:
+def test_balance_respects_capacities_and_groups_and_accepts_several_costs_per_sample() -> None:
     rows = [[10, 0], [0, 10], [10, 0], [0, 10]]
     for costs in (rows, np.array(rows)):
         assert floptally.balance(costs, 2).loads == [(10, 10), (10, 10)]
@@ -97,7 +97,7 @@ def test_published_example_of_megatron_mimo_is_reproduced() -> None:
     assert list(nothing.rank_of) == [sample // 8 for sample in range(32)]
 
 
-def test_user_weights_scale_the_costs_of_components() -> None:
+def test_factors_passed_to_sample_loads_scale_the_costs_of_components() -> None:
     cost = floptally.Cost.from_entries(
         [
             floptally.Entry("vision.mlp", "tokens", "linear", 7, 1, tower="vision"),
@@ -148,7 +148,7 @@ def test_user_weights_scale_the_costs_of_components() -> None:
         (([1, 2], 2), {"groups": [0, -1]}, "groups[1]: must be from 0 to 4294967295, got -1"),
     ],
 )
-def test_impossible_balance_is_an_error_that_names_the_field(arguments: Any, options: Any, message: str) -> None:
+def test_an_impossible_balance_request_is_an_error_that_names_the_field(arguments: Any, options: Any, message: str) -> None:
     with pytest.raises(floptally.Error) as raised:
         floptally.balance(*arguments, **options)
     assert str(raised.value).startswith(message)

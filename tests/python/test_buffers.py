@@ -119,7 +119,7 @@ class OnAccelerator(Exported):
         return (8, 0)
 
 
-def test_a_tensor_on_another_device_is_an_error() -> None:
+def test_a_tensor_outside_of_host_memory_is_an_error() -> None:
     with pytest.raises(floptally.Error, match="must be in host memory, got a tensor on DLPack's device type 8"):
         tokens(OnAccelerator(np.array(LENGTHS)))
 

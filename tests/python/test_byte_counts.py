@@ -97,7 +97,7 @@ def test_bytes_equal_those_that_the_program_prints(mistral: floptally.Cost, batc
     assert f'title="{moved.total}"' in html and html.count("<tr>") == 2 + len(moved.components)
 
 
-def test_the_same_batch_moves_the_same_bytes_in_every_form_of_input(mistral: floptally.Cost) -> None:
+def test_the_same_batch_moves_the_same_bytes_as_lengths_or_mask_or_tally_or_meter_step(mistral: floptally.Cost) -> None:
     batch: dict[str, Any] = {"lengths": [900, 5000], "row_length": 5000}
     moved = mistral.bytes(**batch)
     assert mistral.flops(**batch).bytes().to_json() == moved.to_json()

@@ -135,7 +135,7 @@ LLAVA = {
 
 
 @pytest.mark.parametrize("kind", ["numpy", "torch", "bfloat16"])
-def test_pictures_of_each_sample_are_counted_and_those_of_zeros_are_left_out(kind: str) -> None:
+def test_several_images_per_sample_are_counted_and_images_of_only_zeros_are_left_out(kind: str) -> None:
     """Processors of several pictures a sample fill up with pictures of zeros, and models skip these."""
     cost = floptally.cost(LLAVA)
     values = np.random.default_rng(1).normal(size=(2, 3, 3, 8, 8))

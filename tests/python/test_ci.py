@@ -54,7 +54,7 @@ def test_every_commit_that_the_speed_table_cites_is_in_the_history() -> None:
     assert [commit for commit in cited if git("merge-base", "--is-ancestor", commit, "HEAD").returncode != 0] == []
 
 
-def test_a_test_that_passed_before_is_left_out_unless_its_file_looks_at_what_is_installed(tmp_path: pathlib.Path) -> None:
+def test_the_option_passed_before_skips_tests_that_passed_unless_their_file_checks_for_installed_packages(tmp_path: pathlib.Path) -> None:
     passed, other = "tests/python/test_tally.py", "tests/python/test_start.py"
     assert "find_spec" not in (ROOT / passed).read_text() and "find_spec" in (ROOT / other).read_text()
 
@@ -70,7 +70,7 @@ def test_a_test_that_passed_before_is_left_out_unless_its_file_looks_at_what_is_
     assert listed(f"--passed-before={tmp_path / 'passed'}") == [test for test in every if test != first]
 
 
-def test_long_checks_and_wheels_have_a_schedule_and_macos_runs_the_self_test() -> None:
+def test_ci_schedules_long_checks_and_wheel_builds_and_each_wheel_runs_the_self_test() -> None:
     long, wheels = ((ROOT / ".github/workflows" / name).read_text() for name in ("long.yml", "wheels.yml"))
     assert "schedule: [{cron:" in long and "schedule: [{cron:" in wheels
     assert "constraints" not in long.partition("jobs:")[2]  # the newest releases

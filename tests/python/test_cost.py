@@ -72,7 +72,7 @@ def test_number_of_forward_passes_defaults_to_one_per_tally():
 # Configurations.
 
 
-def test_a_config_that_is_not_json_is_an_error_of_the_field_config():
+def test_a_config_that_is_not_json_is_an_error_that_names_the_field_config():
     deep = dict(LLAMA_3_8B)
     deep["itself"] = deep
     for fields, problem in (

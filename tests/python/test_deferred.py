@@ -451,7 +451,7 @@ def test_threads_that_read_a_meter_see_whole_steps(meter: Meter, gpu: Gpu) -> No
     assert all(tokens % 10 == 0 for _, tokens in seen)
 
 
-def test_trainer_callbacks_count_deferred_batches_like_others(meter: Meter, gpu: Gpu) -> None:
+def test_trainer_callbacks_count_batches_on_a_gpu_with_deferred_steps(meter: Meter, gpu: Gpu) -> None:
     adapter = callbacks.MeterAdapter(meter)
     own = callbacks.MeterAdapter(
         Meter(meter.cost, gpus=1, peak_tflops=1e5), arguments=lambda batch: {"lengths": batch["mine"]}
@@ -536,7 +536,7 @@ def test_an_invalid_deferred_batch_reports_its_error_and_its_step_is_left_out(me
     assert str(late[1].problem).startswith("lengths[0]: must be")
 
 
-def test_trainer_callbacks_with_their_own_reduction_take_part_in_it_after_errors(meter: Meter, gpu: Gpu) -> None:
+def test_trainer_callbacks_that_reduce_over_ranks_join_the_reduction_even_if_they_leave_out_a_step(meter: Meter, gpu: Gpu) -> None:
     sums = []
 
     def reduce(mine: floptally.Tally) -> floptally.Tally:

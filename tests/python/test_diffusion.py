@@ -93,7 +93,7 @@ def test_condition_images_count_with_the_image_to_generate() -> None:
         floptally.cost(SD3).flops(grid_thw=[(1, 8, 4)], encoder_lengths=[7], condition_grid_thw=[(1, 4, 4)])
 
 
-def test_a_diffusion_model_with_several_text_encoders_takes_a_length_for_each() -> None:
+def test_a_diffusion_model_with_several_text_encoders_takes_a_text_length_for_each_encoder() -> None:
     model = floptally.cost({
         "_class_name": "LTX2VideoTransformer3DModel", "num_attention_heads": 2, "attention_head_dim": 8, "cross_attention_dim": 16,
         "audio_num_attention_heads": 2, "audio_attention_head_dim": 8, "audio_cross_attention_dim": 16, "num_layers": 1,

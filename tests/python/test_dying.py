@@ -116,7 +116,7 @@ def one_that_dies(name: str, dies_at: int, store: pathlib.Path) -> tuple[bool, b
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="ranks are forked, so that torch is imported once")
 @pytest.mark.parametrize("name", CALLS)
-def test_the_other_ranks_get_an_error_if_one_dies_in_any_collective(name: str, tmp_path: pathlib.Path) -> None:
+def test_if_one_rank_dies_during_any_collective_the_other_ranks_get_an_error(name: str, tmp_path: pathlib.Path) -> None:
     died = 0
     while True:
         killed, failed, seconds = one_that_dies(name, died, tmp_path / f"store{died}")

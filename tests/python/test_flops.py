@@ -435,7 +435,7 @@ def test_a_pickle_from_another_numbers_version_is_an_error(llama: floptally.Cost
             type(value).__new__(type(value)).__setstate__((of, attributes))
 
 
-def test_costs_plans_and_tallies_have_no_size_limit() -> None:
+def test_costs_plans_and_tallies_accept_any_number_of_components_masks_and_weight_settings() -> None:
     masks = [floptally.Mask.sliding_window(m + 1) for m in range(40)]
     rows = [floptally.Entry(f"part.{i}", "tokens", "linear", 2 * (i + 1), i + 1, weight=f"w{i % 60}") for i in range(200)]
     rows += [floptally.Entry(f"part.{i}", masks[i % 40], "scores", 2 * (i + 2)) for i in range(200)]
@@ -633,7 +633,7 @@ def test_statistics_of_a_breakdown_equal_those_of_its_json_report(mistral: flopt
         assert work.statistics == ints(work.to_dict()["statistics"])
 
 
-def test_total_flops_equals_the_breakdown_and_a_plan_is_applied_once(mistral: floptally.Cost) -> None:
+def test_total_flops_equals_the_total_of_the_breakdown_for_every_plan_convention_and_view(mistral: floptally.Cost) -> None:
     frozen = floptally.WeightSetting("*", "frozen")
     lora = floptally.Plan(weights=[frozen, floptally.WeightSetting("attention.qkv", "lora", rank=16)])
     for plan in (None, lora):

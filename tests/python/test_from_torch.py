@@ -718,7 +718,7 @@ def test_a_model_with_a_stride_is_counted_at_lengths_that_the_stride_divides():
     assert cost.flops(lengths=[10]).useful.forward == 5 * 2 * 2 * 6 * 6
 
 
-def test_a_convolution_without_padding_has_fewer_positions():
+def test_a_convolution_without_padding_has_fewer_output_positions_than_input_positions():
     class Valid(nn.Module):
         def __init__(self):
             super().__init__()
@@ -732,7 +732,7 @@ def test_a_convolution_without_padding_has_fewer_positions():
 
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN] if EVERY else [nn.GRU])
-def test_recurrent_layers_count_each_step(kind):
+def test_recurrent_layers_count_every_time_step(kind):
     def build():
         return kind(5, 7, 2, batch_first=True, bidirectional=True)
 
@@ -1270,7 +1270,7 @@ def test_example_inputs_with_ambiguous_dimensions_are_errors(example, text):
         floptally.from_torch(nn.Linear(6, 6), example)
 
 
-def test_fewer_than_five_different_lengths_are_an_error():
+def test_passing_fewer_than_five_different_lengths_is_an_error():
     with pytest.raises(floptally.Error, match="^lengths: must be at least five different lengths above 0, got"):
         floptally.from_torch(nn.Linear(6, 6), {"input": torch.zeros(2, 9, 6)}, lengths=[1, 2, 3, 3, 4])
 
@@ -1429,7 +1429,7 @@ def test_branches_on_infinities_or_random_numbers_assume_finite_numbers_and_the_
 
 
 @pytest.mark.parametrize("decide", [lambda x: x.sum() > 0, lambda x: (x == x.flip(0)).all(), lambda x: (x > 1e9).any()])
-def test_other_data_dependent_branches_are_errors_that_suggest_the_option_real(decide):
+def test_a_branch_on_tensor_values_is_an_error_that_suggests_the_option_real(decide):
     with pytest.raises(floptally.Error, match="what runs depends on data: real=True"):
         floptally.from_torch(Decided(decide), {"x": torch.zeros(2, 9, 6)})
 

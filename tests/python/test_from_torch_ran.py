@@ -355,7 +355,7 @@ ONLY_BACKWARD = {
 
 @pytest.mark.filterwarnings("ignore::floptally.AssumptionWarning")
 @pytest.mark.parametrize("name", ONLY_BACKWARD)
-def test_a_product_that_only_the_backward_runs_counts_there(name):
+def test_a_product_that_only_the_backward_runs_counts_as_backward(name):
     cost = floptally.from_torch(ONLY_BACKWARD[name](), rows)
     model, batch = ONLY_BACKWARD[name](), {"lengths": [21] * 3, "measured": {"passes": 1}}
     seen = cost.flops(convention="torch_flop_counter_eager", **batch).useful

@@ -121,7 +121,7 @@ def test_the_average_over_log_lines_is_weighted_by_time_and_may_skip_first_steps
     assert whole[0].tflops_per_gpu == pytest.approx((160 * 900 + 1600 * 30 + 3200 * 10) / 940 / 16)
 
 
-def test_the_picture_shows_averages_and_marks_the_best_step(tmp_path: Path) -> None:
+def test_the_picture_of_a_log_comparison_shows_averages_and_marks_the_best_step(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     from floptally import plots
 
@@ -143,7 +143,7 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_command_writes_the_report_and_prints_the_table(tmp_path: Path) -> None:
+def test_the_hstu_report_command_writes_the_report_and_prints_the_table(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     logs = [log_of(tmp_path, name, step_line(tflops)) for name, tflops in PUBLISHED.items()]
     times = tmp_path / "kernels.json"

@@ -104,7 +104,7 @@ def test_a_meter_whose_plan_measures_no_logits_refuses_a_number_of_logits() -> N
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3", "gemma2", "mistral", "qwen3_moe", "gpt_neox", "deepseek_v3"])
-def test_real_models_with_logits_to_keep_count_like_pytorch(kind: str) -> None:
+def test_real_models_called_with_logits_to_keep_count_like_pytorch(kind: str) -> None:
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     from torch.utils.flop_counter import FlopCounterMode
@@ -146,7 +146,7 @@ def test_real_models_with_logits_to_keep_count_like_pytorch(kind: str) -> None:
     assert all_tokens == 120
 
 
-def test_trl_counts_full_squares_and_all_logits_like_the_nanotron_convention() -> None:
+def test_trl_counts_the_full_square_of_attention_and_all_logits_like_the_nanotron_convention() -> None:
     utils = pytest.importorskip("trl.trainer.utils")
     transformers = pytest.importorskip("transformers")
     if not hasattr(utils, "compute_flops_per_token"):

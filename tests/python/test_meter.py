@@ -210,7 +210,7 @@ def test_invalid_settings_of_a_meter_are_an_error_that_names_the_field(mistral: 
     assert str(raised.value).startswith(message)
 
 
-def test_a_part_of_an_accelerator_name_gives_a_meter_without_mfu_and_a_warning(mistral: floptally.Cost) -> None:
+def test_a_partial_accelerator_name_gives_a_meter_without_mfu_and_a_warning(mistral: floptally.Cost) -> None:
     with pytest.warns(RuntimeWarning, match='"H100" is only part of a name'):
         assert meter_of(mistral, peak_tflops=None, accelerator="H100").peak_tflops is None
 

@@ -245,7 +245,7 @@ def test_a_waterfall_takes_a_module_timer() -> None:
     assert lines[1].components == ["mlp"]
 
 
-def test_module_timer_omits_a_failed_step_and_needs_a_whole_step() -> None:
+def test_module_timer_leaves_out_a_failed_step_and_raises_an_error_if_no_step_was_timed() -> None:
     model = Model()
     timer = ModuleTimer(model)
     with pytest.raises(floptally.Error, match="times: no step was timed"):
@@ -272,7 +272,7 @@ def test_module_timer_omits_a_failed_step_and_needs_a_whole_step() -> None:
         ModuleTimer(model, {"*.mixer": ["mamba.*"]})
 
 
-def test_a_backward_must_end_in_the_step_that_it_began_in() -> None:
+def test_a_step_that_ends_during_the_backward_of_a_module_is_an_error() -> None:
     model = Model()
     timer = ModuleTimer(model, {"*.mlp": ["mlp"]})
     with pytest.raises(floptally.Error, match='step: ends during the backward of "mlp"'), timer.step():

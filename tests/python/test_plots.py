@@ -261,7 +261,7 @@ def test_the_waterfall_picture_names_the_three_largest_causes() -> None:
         assert len(bold) == len(dearest) + 1 and bold[-1] == "measured MFU"
 
 
-def test_heatmap_cells_show_flops_over_time_and_missing_cells_show_no_number() -> None:
+def test_heatmap_cells_show_flops_per_second_and_missing_cells_show_no_number() -> None:
     results = kernel_results()
     figure = plots.kernel_heatmap(results)
     panels = [axes for axes in figure.axes if axes.images]

@@ -239,7 +239,7 @@ def test_step_time_of_rl_training_excludes_generation(tmp_path: Path, own_model:
     assert "time is of updates alone" in callback.report()
 
 
-def test_step_time_with_generation_may_be_chosen_and_other_values_are_an_error(tmp_path: Path) -> None:
+def test_step_time_includes_generation_if_time_is_step_and_an_unknown_value_of_time_is_an_error(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     meter, clock = new_meter(), Clock()
     callback = callbacks.TrainerMeter(meter, time="step", clock=clock)

@@ -118,7 +118,7 @@ def test_the_sampler_resumes_inside_an_epoch() -> None:
     assert len(list(again)) == len(whole)
 
 
-def test_the_saved_state_of_another_sampler_is_an_error() -> None:
+def test_loading_the_saved_state_of_a_different_sampler_is_an_error() -> None:
     state = BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=2, rank=0).state_dict()
     for other, field in [
         (BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=1, rank=0), "num_replicas"),
@@ -135,7 +135,7 @@ def test_the_saved_state_of_another_sampler_is_an_error() -> None:
         BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=2, rank=0).load_state_dict({**state, "numbers_version": 0})
 
 
-def test_a_dataloader_takes_the_sampler_with_costs_of_several_loads() -> None:
+def test_a_dataloader_accepts_the_balanced_sampler_if_each_sample_has_two_costs() -> None:
     import numpy as np
 
     costs = np.array([[cost, 3 * index % 7] for index, cost in enumerate(lognormal_costs(64))], dtype=np.int64)

@@ -71,7 +71,7 @@ def test_each_microbatch_of_a_list_is_counted(batches: Any) -> None:
         callbacks.batch_arguments(batches)
 
 
-def test_a_list_of_rows_is_read_as_microbatches_or_as_ids_and_labels_or_is_an_error() -> None:
+def test_a_list_of_rows_is_read_as_microbatches_or_as_ids_and_labels_and_any_other_list_is_an_error() -> None:
     ids = torch.tensor([[4, 7, 9]])
     for labels in (ids, torch.tensor([[-100, 7, 9]]), torch.tensor([[7, 9, 0]]), torch.tensor([[0, 1, 2]])):
         assert callbacks.batch_arguments([ids, labels])["lengths"].tolist() == [3]
@@ -373,7 +373,7 @@ def trainer_of(folder: Path, model: Any = None, *, rows: int = 16, kind: Any = N
 STEP = work_of(WIDTH, WIDTH)
 
 
-def test_a_second_train_after_an_interruption_counts_each_batch_once(tmp_path: Path) -> None:
+def test_a_second_call_of_train_after_an_interruption_counts_each_batch_once(tmp_path: Path) -> None:
     meter = new_meter()
     trainer = trainer_of(tmp_path)
     callback = callbacks.TrainerMeter(meter).attach(trainer)
@@ -569,7 +569,7 @@ def test_a_compiled_model_is_counted_without_a_break_of_its_graph(tmp_path: Path
     assert meter.run.useful == 2 * STEP
 
 
-def test_the_lm_head_is_counted_on_the_tokens_that_are_scored(tmp_path: Path) -> None:
+def test_lm_head_flops_are_counted_only_for_tokens_whose_logits_the_trainer_keeps(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     class Keeps(transformers.Trainer):  # type: ignore[name-defined,misc,unused-ignore]
         def compute_loss(self, model: Any, inputs: Any, **others: Any) -> Any:
@@ -648,7 +648,7 @@ class Engine:
 
 
 @pytest.mark.parametrize("how", ["engine", "rollout_func", "model", "other thread", "none"])
-def test_step_time_is_that_of_updates_if_a_trainer_generates_within_a_step(tmp_path: Path, how: str) -> None:
+def test_step_time_covers_only_the_updates_if_a_trainer_also_generates_within_a_step(tmp_path: Path, how: str) -> None:
     clock, meter = Clock(), new_meter()
     trainer = trainer_of(tmp_path)
     compute = trainer.compute_loss
@@ -886,7 +886,7 @@ def rank_of_two(rank: int, port: int, folder: str, bad: int) -> None:
 
 
 @pytest.mark.parametrize("bad", [0, 2])
-def test_a_rank_that_cannot_count_does_not_block_the_others(tmp_path: Path, bad: int) -> None:
+def test_a_rank_that_cannot_count_its_batch_does_not_block_the_other_ranks(tmp_path: Path, bad: int) -> None:
     run_two(rank_of_two, str(tmp_path), bad)
     found = [(tmp_path / f"{rank}.txt").read_text().split(" ", 3) for rank in range(2)]
     assert [one[:3] for one in found] == [["3", str(3 * work_of(4, 5)), "1"]] * 2

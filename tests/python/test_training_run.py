@@ -54,7 +54,7 @@ def test_steps_with_padded_rows_run_the_flops_of_the_padded_view(example):
     assert all(step.counted <= step.ran for step in steps) and any(step.counted < step.ran for step in steps)
 
 
-def test_a_meter_counts_the_flops_that_ran_with_a_cost_from_fake_tensors(example):
+def test_a_meter_whose_cost_is_counted_from_fake_tensors_counts_the_flops_that_run(example):
     model = example.build_model()
     cost = floptally.from_torch(model, lambda b, n: {"input_ids": torch.zeros(b, n, dtype=torch.long)})
     meter = metered(example, cost)

@@ -411,7 +411,7 @@ def test_help_shows_signatures_without_cpp_names() -> None:
         (lambda: floptally.accelerator("H100 SXM").peak_tflops("bfloat8"), "did you mean 'float8'?"),
     ],
 )  # fmt: skip
-def test_a_wrong_keyword_or_value_suggests_the_nearest(call: Callable[[], object], says: str) -> None:
+def test_the_error_for_a_wrong_keyword_or_value_suggests_the_nearest_valid_one(call: Callable[[], object], says: str) -> None:
     pattern = says if says.endswith("$") else re.escape(says)
     with pytest.raises((TypeError, floptally.Error), match=pattern):
         call()

@@ -50,7 +50,7 @@ def test_a_size_that_no_spec_reads_is_an_error_by_default() -> None:
         assert floptally.flops(NEWER, lengths=[5], strict=False).total == floptally.flops(LLAMA, lengths=[5]).total
 
 
-def test_other_unread_keys_are_notes_by_default() -> None:
+def test_an_unread_config_key_that_is_not_a_size_is_only_a_note_by_default() -> None:
     config = {**LLAMA, "is_gpu": True, "train_batch_size": 8, "q_group_size": 128, "cache_size": 64, "save_freq": 5, "lora_rank": 8}
     assert len(without_warning(config).notes) == 6
     assert without_warning(config).assumptions == []

@@ -151,7 +151,7 @@ def simulated(stages: list[tuple[int, int]], microbatches: int) -> tuple[int, li
 
 
 @pytest.mark.parametrize(("pp", "microbatches"), [(2, 1), (4, 4), (4, 7), (8, 16)])
-def test_time_that_pipeline_ranks_wait_equals_a_simulation_of_the_stages(pp: int, microbatches: int) -> None:
+def test_waiting_times_of_pipeline_ranks_equal_a_simulation_of_the_stages(pp: int, microbatches: int) -> None:
     config = {"model_type": "llama", "vocab_size": 32000, "hidden_size": 512, "intermediate_size": 1024,
               "num_hidden_layers": 8, "num_attention_heads": 8}  # fmt: skip
     cost = floptally.cost(config)
@@ -209,7 +209,7 @@ def test_attention_tiles_with_masked_pairs_equal_an_enumeration() -> None:
         work.waterfall(masked_tiles=tiles, **account)
 
 
-def test_values_passed_to_measure_become_known_waterfall_lines(mistral: floptally.Cost) -> None:
+def test_a_waterfall_uses_the_gpus_accelerator_and_precisions_that_were_passed_to_measure(mistral: floptally.Cost) -> None:
     work = mistral.flops(lengths=[4096])
     told: dict[str, Any] = {"gpus": 4, "accelerator": "H100 SXM", "precisions": "mlp=fp8"}
     measured = work.measure(0.5, **told)
@@ -502,7 +502,7 @@ def test_the_waterfall_of_context_parallel_ranks_equals_that_of_the_program(mist
         floptally.ContextShards(mistral, 2, "zigzac")  # type: ignore[arg-type]
 
 
-def test_largest_slowdowns_and_largest_costs_come_first() -> None:
+def test_a_comparison_lists_the_largest_slowdown_first_and_sorting_lists_the_largest_cost_first() -> None:
     times = [{"name": "mlp", "components": ["mlp"], "seconds": 0.5}, {"name": "data", "seconds": 0.1}]
     slower = [{"name": "mlp", "components": ["mlp"], "seconds": 0.75}, {"name": "optimizer", "seconds": 0.1}]
     work, account = linear(30), {"gpus": 1, "peak_tflops": 100}

@@ -58,7 +58,7 @@ def test_scalars_show_the_totals_of_the_run_and_how_much_is_left() -> None:
     assert meter.budget == {}
 
 
-def test_a_callback_takes_the_steps_of_its_trainer_unless_a_budget_is_set() -> None:
+def test_a_callback_takes_the_number_of_steps_from_its_trainer_unless_a_budget_is_set() -> None:
     meter = floptally.Meter(COST, gpus=1, peak_tflops=1e-3)
     adapter = callbacks.MeterAdapter(meter)
     adapter.know_steps(5)

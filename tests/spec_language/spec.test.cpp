@@ -135,7 +135,7 @@ TEST_CASE("every file of models/ is one string literal, is named after its first
     }
 }
 
-TEST_CASE("the raw-string delimiters of a models file count as empty lines") {
+TEST_CASE("line numbers in errors count the raw-string delimiters of a models file as empty lines") {
     const std::string file = read_text(source_dir / "include/floptally/models/mistral.spec");
     REQUIRE(file.starts_with("R\"spec(\nspec mistral : "));
     const std::string config = "{'model_type': 'mistral', 'num_hidden_layers': 3}";
@@ -426,7 +426,9 @@ TEST_CASE("the model type of a config selects among the user's specs and the lib
     }
 }
 
-TEST_CASE("a spec derived from small as wide applies the lines of wide over small and ignores the parent of wide") {
+TEST_CASE(
+    "a spec derived from small as wide applies the lines of wide after those of small, and ignores the parent of "
+    "wide") {
     // The lines of `my` come first, then those of `wide`, then those of `small`, then llama's; those of `other` never.
     const std::string specs =
         "spec my : small as wide\n"
@@ -535,7 +537,7 @@ TEST_CASE("a config list with fewer entries than layers is an error that names t
     CHECK(said.text.find('2') != std::string::npos);
 }
 
-TEST_CASE("a spec compares a list of the config with its own list element by element") {
+TEST_CASE("a spec compares a list of the config with a list in the spec element by element") {
     const auto width = [](const char* equals, const std::string& widths) {
         const std::string spec = std::string("spec my : llama\nwith widths list\nf = ") + equals + " ? 100 : 200\n";
         const floptally::cost counted_cost =

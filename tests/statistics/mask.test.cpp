@@ -701,7 +701,7 @@ TEST_CASE("every mask in golden/mask_pairs.json has the number of pairs that the
     CHECK(all.compared() == 445);
 }
 
-TEST_CASE("a parameter out of range is an error with its public name") {
+TEST_CASE("a mask parameter out of range is an error with its public name") {
     constexpr std::int64_t above = largest_parameter + 1;
     constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
     constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();

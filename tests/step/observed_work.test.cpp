@@ -171,7 +171,7 @@ TEST_CASE("the convention by which a log's lines count is found whatever the ste
     }
 }
 
-TEST_CASE("a dashboard's number rescaled to exact FLOPs keeps its unit and number of digits", "[comparison]") {
+TEST_CASE("a dashboard's number rescaled to exact FLOPs keeps its unit and its number of digits", "[comparison]") {
     const auto half = [](const char* text) {
         return detail::as_observed({.text = text, .work = {.least = 2, .most = 2}}, 1);
     };

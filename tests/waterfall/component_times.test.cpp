@@ -121,7 +121,7 @@ TEST_CASE("a component waterfall matches a hand calculation") {
     CHECK(outcome.points(sum.lost) == Approx(100 * (1 - outcome.whole().mfu())));
 }
 
-TEST_CASE("a component waterfall may time passes separately, with parallel layouts and masked tiles") {
+TEST_CASE("passes of a component can be timed separately, with recomputed work and masked tiles") {
     time_breakdown timed = by_hand();
     timed.repeated = timed.work;
     breakdown again;
@@ -148,7 +148,7 @@ TEST_CASE("a component waterfall may time passes separately, with parallel layou
     CHECK(rest.executed_nanoseconds == 40'000'000 + 450'000'000 + 10'000'000);
 }
 
-TEST_CASE("the MFU points of components add up to the lost MFU to the nanosecond") {
+TEST_CASE("the MFU points that components lose add up to the MFU that the step loses") {
     std::mt19937_64 random(5);
     std::uniform_real_distribution<double> fraction(0, 1);
     const auto up_to = [&](std::uint64_t most) { return random() % (most + 1); };

@@ -199,7 +199,7 @@ TEST_CASE("collectives without a match in other ranks' traces are counted and no
     CHECK(error_of([] { rank_traces({}); }) == "trace: is missing: pass the trace of at least one rank");
 }
 
-TEST_CASE("traces replace estimates, and no time that the caller has from elsewhere") {
+TEST_CASE("traces replace estimated times but no times that the caller passes") {
     using floptally::apart_kind;
     const floptally::traced_step traced{.apart = {{"communication", 3, apart_kind::communication, "in the trace"},
                                                   {"optimizer", 2, apart_kind::optimizer, "in the trace"}}};
