@@ -681,7 +681,9 @@ def test_measure_flops_drop_in_can_count_exactly() -> None:
     assert not plain._forward_pre_hooks
 
 
-def test_deepspeed_drop_in_counts_like_the_flops_profiler_of_the_installed_deepspeed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_deepspeed_drop_in_counts_like_the_flops_profiler_of_the_installed_deepspeed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     torch = pytest.importorskip("torch")
     profiler = pytest.importorskip("deepspeed.profiling.flops_profiler.profiler", reason="deepspeed is not installed")
     transformers = pytest.importorskip("transformers")
