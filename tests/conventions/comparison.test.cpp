@@ -155,8 +155,9 @@ TEST_CASE("a user's convention is compared like the library's conventions", "[co
     CHECK(terms_of(lines[0]) == "causal_pairs " + std::to_string(square) + ", router " + std::to_string(router));
 }
 
-TEST_CASE("a comparison tally includes the masks that a convention counts only without a fused attention kernel",
-          "[comparison]") {
+TEST_CASE(
+    "a comparison's tally has accumulators for masks that a convention counts only without a fused attention kernel",
+    "[comparison]") {
     // Neither the convention, whose backward is of 2.5 times the forward, nor exact counts the window of 2.
     static constexpr convention user_convention{
         .name = "ours",

@@ -546,7 +546,7 @@ TEST_CASE("cross attention does not count as a layer without a window in convent
 
 // ---- one model, a number of each convention ----
 
-TEST_CASE("Llama-3-8B at 8192 tokens has the published number of every convention", "[convention]") {
+TEST_CASE("Llama-3-8B at 8192 tokens has the published FLOPs of every convention", "[convention]") {
     constexpr constant_cost model = presets::llama_3_8b.cost();
     const std::vector<std::uint32_t> step{8192};
     CHECK(total(model, conventions::exact, step) == flops{421'651'971'833'856});

@@ -1524,7 +1524,8 @@ TEST_CASE("a tied lm_head must be frozen or trained like the embedding, and an u
           "or neither");
 }
 
-TEST_CASE("experts with one measured visit count must be frozen or trained alike in all layers", "[training_plan]") {
+TEST_CASE("experts whose visits are measured as one count must be frozen or trained alike in all layers",
+          "[training_plan]") {
     constexpr transformer<gqa, moe> model{.hidden_size = h,
                                           .num_layers = 3,
                                           .attention = {4, 2, 3},

@@ -124,7 +124,7 @@ floptally::model_config model_named(const std::string& id, const floptally::read
 
 // ---- N: useful and padded ----
 
-TEST_CASE("cu_seqlens, cu_seqlens_padded and num_real_seqs can be passed independently", "[views]") {
+TEST_CASE("cu_seqlens, cu_seqlens_padded and num_real_seqs can be passed in any combination", "[views]") {
     const std::vector<std::int32_t> cu_seqlens{0, 5, 11, 14, 16};
     const std::vector<std::int32_t> cu_seqlens_padded{0, 8, 16, 20, 24};
     const auto add_case = [&](std::size_t num_real_seqs) {

@@ -903,7 +903,7 @@ TEST_CASE("a user's cost entry without a sharding or with too small a matrix is 
     CHECK(split({.what = accumulator::routed, .useful = 60, .padded = 60}, 1, 2).starts_with(unsaid));
 }
 
-TEST_CASE("tensor-parallel ranks add up to a weight that is narrower than the number of ranks, also with LoRA") {
+TEST_CASE("FLOPs of tensor-parallel ranks add up even for a weight narrower than the number of ranks, also with LoRA") {
     const model_part narrow{
         .name = "layer",
         .cost =
@@ -938,7 +938,8 @@ TEST_CASE("an lm_head with one input feature is sharded by rows, and a replicate
     CHECK((useful(0, 1) == 3 && useful(1, 1) == 2));
 }
 
-TEST_CASE("a user's layer needs a declared sharding under tensor parallelism and is then sharded") {
+TEST_CASE(
+    "a user's layer without a declared sharding is an error under tensor parallelism, and one with it is sharded") {
     cost own;
     own.add("memory", linear{.in_features = hidden, .out_features = 12, .weight = "table"});
     const std::vector<model_part> model{{.name = "layer", .cost = own, .first_layer = 0}};

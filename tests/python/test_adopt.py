@@ -285,7 +285,7 @@ VERL_MISTAKES = ("verl/test/apertus/",)
 @pytest.mark.parametrize(
     "name", [n for n in PEERS if n.startswith("verl/") and not n.startswith(("verl/test/qwen3_vl", *VERL_MISTAKES))]
 )
-def test_verl_drop_in_without_verl_counts_by_the_convention_of_its_formulas(name: str) -> None:
+def test_verl_drop_in_returns_the_stored_reference_counts_without_verl_installed(name: str) -> None:
     case = PEERS[name]
     achieved, promised = verl.FlopsCounter(peer_config(case), accelerator=H100).estimate_flops(
         case["batch"]["seqlens"], 2.0
@@ -446,7 +446,7 @@ AUTOMODEL_MISTAKES = ("automodel/mistral-7b-v0.1/", "automodel/nemotron-h-8b/", 
         if not n.startswith(AUTOMODEL_MISTAKES)
     ],
 )
-def test_automodel_drop_in_without_automodel_counts_by_the_convention_of_its_formula(name: str) -> None:
+def test_automodel_drop_in_returns_the_stored_reference_counts_without_automodel_installed(name: str) -> None:
     case = PEERS[name]
     config = peer_config(case)
     found = automodel.get_flops_formula_for_hf_config(config)(config, gbs=1, seq_len=case["batch"]["seqlens"][0])
@@ -681,7 +681,9 @@ def test_measure_flops_drop_in_can_count_exactly() -> None:
     assert not plain._forward_pre_hooks
 
 
-def test_deepspeed_drop_in_counts_like_the_flops_profiler_of_the_installed_deepspeed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_deepspeed_drop_in_counts_like_the_flops_profiler_of_the_installed_deepspeed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     torch = pytest.importorskip("torch")
     profiler = pytest.importorskip("deepspeed.profiling.flops_profiler.profiler", reason="deepspeed is not installed")
     transformers = pytest.importorskip("transformers")

@@ -483,7 +483,9 @@ def test_random_verl_configs_count_like_the_function_of_verl_even_if_verl_is_not
         ("qwen3_5", "qwen35_configs"),
     ],
 )
-def test_every_torchtitan_model_config_counts_like_the_function_of_torchtitan(name: str, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_torchtitan_model_config_counts_like_the_function_of_torchtitan(
+    name: str, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every flavour of its models, on meta, at some lengths."""
     torch = pytest.importorskip("torch")
     configs = getattr(originals.torchtitan(f"torchtitan.models.{name}"), table)

@@ -97,7 +97,9 @@ def test_exact_verl_drop_in_warns_once_if_the_plan_is_not_forward_only() -> None
         ("hybrid/bshd", {"mamba_num_heads": 3, "mamba_head_dim": 16}, 300_435_898_368),
     ],
 )
-def test_megatron_drop_in_with_random_arguments_counts_like_the_function_of_megatron(name: str, changes: dict[str, Any], expected: int) -> None:
+def test_megatron_drop_in_with_random_arguments_counts_like_the_function_of_megatron(
+    name: str, changes: dict[str, Any], expected: int
+) -> None:
     args = arguments("megatron", named("megatron", name), **changes)
     assert megatron.num_floating_point_operations(args, 2) == expected
 
@@ -128,7 +130,9 @@ def test_megatron_mtp_layer_has_the_linear_attention_of_the_last_layer() -> None
         ),
     ],
 )
-def test_maxtext_drop_in_with_random_arguments_counts_like_the_function_of_maxtext(name: str, changes: dict[str, Any], expected: list[int]) -> None:
+def test_maxtext_drop_in_with_random_arguments_counts_like_the_function_of_maxtext(
+    name: str, changes: dict[str, Any], expected: list[int]
+) -> None:
     config = arguments("maxtext", named("maxtext", name), **changes)
     found = maxtext.calculate_tflops_training_per_device(config, log=False)
     assert [round(tflops * 10**12) for tflops in found] == expected

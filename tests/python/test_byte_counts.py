@@ -261,7 +261,7 @@ def test_component_times_may_come_from_a_dict_a_file_or_a_timer(mistral: floptal
     assert out["components"] == json.loads(tables[0])
 
 
-def test_package_and_program_read_a_trace_the_same(tmp_path: pathlib.Path) -> None:
+def test_package_and_program_read_the_same_times_from_a_trace(tmp_path: pathlib.Path) -> None:
     config, trace = tmp_path / "tiny.json", tmp_path / "trace.json"
     config.write_text(json.dumps(TINY))
     trace.write_bytes(TRACE.read_bytes())
@@ -294,7 +294,7 @@ def test_package_and_program_read_a_trace_the_same(tmp_path: pathlib.Path) -> No
     assert said.returncode != 0 and said.stderr.startswith("floptally: error: trace: is a broken gzip file: ")
 
 
-def test_package_and_program_read_traces_of_several_ranks_the_same(tmp_path: pathlib.Path) -> None:
+def test_package_and_program_read_the_same_times_from_traces_of_several_ranks(tmp_path: pathlib.Path) -> None:
     config, slow = tmp_path / "tiny.json", tmp_path / "slow.json"
     config.write_text(json.dumps(TINY))
     traces = SOURCE / "tests" / "golden" / "traces"

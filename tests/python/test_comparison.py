@@ -113,7 +113,7 @@ def test_a_log_is_matched_to_the_convention_that_gives_its_logged_flops(tmp_path
     assert "palm, useful:" in str(result) and "20 of 20 lines" in str(result) and "exactly" in str(result)
 
 
-def test_tools_that_ignore_lora_are_found_by_the_term_for_frozen_weights() -> None:
+def test_a_tool_that_ignores_lora_is_recognised_by_the_comparison_term_for_frozen_weights() -> None:
     """Numbers that four tools show for a step of LoRA: Qwen2.5-7B, rank 16 on queries and values, 4096 tokens, 0.3104 s on
     one H100, where 41.00 % is right."""
     qwen = floptally.cost({

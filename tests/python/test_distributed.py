@@ -294,7 +294,7 @@ def test_a_rank_with_an_error_does_not_leave_the_other_rank_waiting(ranks: list[
     assert ranks[1]["wrong stage"] == "error: sum: rank 0 failed: look at the error of that rank"
 
 
-def test_reduction_over_ranks_compares_unsigned_integers_and_wraps_sums(ranks: list[dict[str, Any]]) -> None:
+def test_reduction_over_ranks_compares_unsigned_integers_and_lets_sums_wrap_around_at_64_bits(ranks: list[dict[str, Any]]) -> None:
     assert ranks[0]["max"] == ranks[1]["max"] == [HIGH + 5, HIGH + 1, HIGH]
     assert ranks[0]["sum"] == ranks[1]["sum"] == [HIGH + 12, HIGH + 4, HIGH]
 
@@ -488,7 +488,7 @@ def test_a_reduction_may_be_built_before_the_process_group(tmp_path: Path) -> No
         dist.destroy_process_group()
 
 
-def test_layouts_of_experts_and_attention_share_the_ranks() -> None:
+def test_a_layout_text_with_separate_sizes_for_attention_and_experts_is_read_and_written() -> None:
     areal = floptally.ParallelLayout(layout="attn:d1p1t2c4|ffn:d1p1t1e8", rank=3)
     assert areal == floptally.ParallelLayout(tp=2, cp=4, ep=8, etp=1, rank=3)
     assert areal.sizes == {"dp": 1, "cp": 4, "tp": 2, "pp": 1, "vpp": 1, "ep": 8, "etp": 1, "dp_replicate": 1}

@@ -1289,7 +1289,7 @@ class Integers(nn.Module):
         return x.argmax(-1)
 
 
-def test_the_model_is_left_unchanged():
+def test_counting_leaves_the_parameters_gradients_and_hooks_of_a_model_unchanged():
     model = HandWritten()
     before = {name: (id(p), p.clone(), p.grad) for name, p in model.named_parameters()}
     floptally.from_torch(model, {"ids": torch.zeros(2, 9, dtype=torch.long)})

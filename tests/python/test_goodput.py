@@ -16,7 +16,7 @@ def meter_of(llama: floptally.Cost, clock: Any) -> floptally.Meter:
     return meter
 
 
-def test_goodput_covers_a_run_of_two_processes(llama: floptally.Cost) -> None:
+def test_goodput_of_a_resumed_run_includes_the_time_of_both_processes(llama: floptally.Cost) -> None:
     now = [1_000.0]
     meter = meter_of(llama, lambda: now[0])
     now[0] += 30  # it compiles, and nobody says so

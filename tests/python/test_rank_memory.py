@@ -287,7 +287,7 @@ def test_ddp_copies_all_gradients_into_buckets_unless_they_are_views(alone: Any,
     assert abs(allocated / (stage.held["gradients"] + stage.held["buffers"]) - 1) < 0.05  # and small tensors of the reducer
 
 
-def test_states_of_fsdp2_are_a_shard_of_each_tensor() -> None:
+def test_model_states_under_fsdp2_are_a_shard_of_each_tensor() -> None:
     from torch.distributed.fsdp import fully_shard
     from torch.testing._internal.distributed.fake_pg import FakeStore
 

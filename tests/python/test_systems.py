@@ -98,7 +98,9 @@ def threads() -> Any:
         ("bionemo", {"n² in 32 bits": "2147488281"}),
     ],
 )  # fmt: skip
-def test_the_example_on_questions_from_public_threads_prints_the_expected_numbers(name: str, expected: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_on_questions_from_public_threads_prints_the_expected_numbers(
+    name: str, expected: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
     threads().main([name])
     table = {row.split(" | ")[0].lstrip("| "): row.split(" | ")[2] for row in capsys.readouterr().out.splitlines()[4:]}
     assert {what: table[what] for what in expected} == expected

@@ -135,7 +135,7 @@ def test_padding_of_an_encoder_decoder_is_counted_on_both_sides() -> None:
         COST.flops(lengths=[5], encoder_row_length=9, encoder_lengths=[3])
 
 
-def test_the_tokens_that_a_trainer_scores_are_read_from_the_inputs_of_the_forward(monkeypatch: Any) -> None:
+def test_the_number_of_computed_logits_is_read_from_the_inputs_of_the_forward(monkeypatch: Any) -> None:
     import sys
 
     from floptally.callbacks._scored import scored_tokens

@@ -54,7 +54,7 @@ def mapped() -> dict[str, set[str]]:
     return found
 
 
-def test_model_types_without_a_class_are_found_in_the_mapping_of_configs() -> None:
+def test_model_types_without_a_model_class_are_found_in_the_config_mapping_of_transformers() -> None:
     without_class = {name for name, classes in mapped().items() if not classes}
     assert {"sam_prompt_encoder", "t5_gemma_module"} & without_class, "no type without a class: CONFIG_MAPPING_NAMES is left out"
 

@@ -348,7 +348,7 @@ def bound_parameters(function: object) -> list[tuple[str, str | None]]:
     ]
 
 
-def test_every_function_of_a_batch_takes_all_batch_keywords() -> None:
+def test_every_function_that_takes_a_batch_accepts_all_batch_keywords() -> None:
     known = stub_parameters()
     batch = {name for name, _ in known["Cost.flops"]} - {"convention", "plan"}
     decoded = {"requests", "prefill_chunk", "logits"}  # by a plan that trains nothing

@@ -60,7 +60,7 @@ def test_a_new_accelerator_in_another_flop_counter_is_reported(upstream: Any, mo
     assert "pytest | device new | peer.py: B300" in capsys.readouterr().out
 
 
-def test_a_changed_default_and_a_new_type_of_transformers_are_reported(upstream: Any) -> None:
+def test_a_changed_default_in_transformers_is_reported(upstream: Any) -> None:
     pytest.importorskip("transformers", reason="transformers is not installed")
     state = json.loads(upstream.STATE.read_text())
     state["defaults"]["llama"]["num_hidden_layers"] = 31

@@ -195,7 +195,7 @@ class Rotated(torch.nn.Module):  # type: ignore[misc]
         return self.inner(x * angles.T.cos())
 
 
-def test_verification_leaves_out_and_names_a_product_without_data_and_weights() -> None:
+def test_verification_leaves_out_and_names_a_product_of_neither_data_nor_weights() -> None:
     result = floptally.verify(Rotated(8), torch.rand(3, 5, 8))
     assert result.equal and result.differences == {"constants": 2 * 8 * 5}
     check_sums(result)

@@ -498,7 +498,7 @@ TEST_CASE("a layout search for LoRA in some of the layers finds the same layouts
     CHECK(compare(asked, 1, 4, 1) > 10);
 }
 
-TEST_CASE("a predicted step with sharded weights and replicas equals counting each of its ranks") {
+TEST_CASE("a predicted step with sharded weights and replicas equals a separate prediction for each rank") {
     question asked{.model = dense_model(6),
                    .lengths = std::vector<std::uint64_t>(16, 512),
                    .cluster = cluster_of(16, 4, 80),

@@ -791,7 +791,7 @@ TEST_CASE("a statistic that decreases with more queries cannot be split over ran
     CHECK(split.pairs(1, last_block{}, view::useful) == 66);
 }
 
-TEST_CASE("equal statistics with different parameters compare equal and count alike in every convention",
+TEST_CASE("statistics with different parameters and equal pairs compare equal and count alike in every convention",
           "[statistic]") {
     struct pair_of_equals {
         statistic made;

@@ -119,7 +119,7 @@ TEST_CASE("tensor-parallel ranks count their own heads and replicate what cannot
     CHECK(executed(16) - executed(1) == 32.0 * 100 * 2 * 4096 * (8 + 8) * 128);
 }
 
-TEST_CASE("experts with fewer tensor-parallel ranks than attention repeat no columns") {
+TEST_CASE("experts that are not split over tensor-parallel ranks have no padded columns") {
     // Experts of 100 columns: on 8 ranks each holds 13, so that 4 % of their work is for nothing.
     const floptally::model_config experts = floptally::read_config({{"model_type", "mixtral"},
                                                                     {"hidden_size", 64},

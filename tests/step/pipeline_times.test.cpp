@@ -285,7 +285,7 @@ TEST_CASE("the loads of data-parallel ranks and of a pipeline give one time brea
           "peak_tflops: must be a finite number above 0, got 0.000000");
 }
 
-TEST_CASE("pipelines of any schedule, split and replicas equal an event simulation") {
+TEST_CASE("times of pipelines with any schedule, split and number of replicas equal an event simulation") {
     const std::vector<model_part> model = small_model();
     std::mt19937_64 random(850);
     const auto up_to = [&](std::uint64_t most) { return random() % (most + 1); };
