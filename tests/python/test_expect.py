@@ -52,7 +52,7 @@ def test_the_function_expect_counts_the_published_runs_below_the_mfu_of_the_user
     assert without.below is None and without.quantile is None and len(without.runs) == 20
 
 
-def test_a_published_run_is_nearest_to_itself() -> None:
+def test_a_published_run_has_the_smallest_distance_to_itself() -> None:
     table = json.loads((SOURCE / "examples" / "data" / "published_runs.json").read_text())
     for name, accelerator, precision, length, gpus in (
         ("Qwen3 235B-A22B", "GB300", "fp8", 4096, 256),

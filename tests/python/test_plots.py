@@ -536,7 +536,7 @@ def test_the_gap_between_published_and_exact_mfu_is_labelled_with_its_cause() ->
 
 
 @pytest.mark.parametrize("draw", [plots.published_mfu, plots.published_gaps])
-def test_drawing_published_runs_of_another_type_is_an_error(draw: Any) -> None:
+def test_drawing_something_other_than_published_runs_is_an_error(draw: Any) -> None:
     with pytest.raises(floptally.Error, match="expectation: must be a result of floptally.expect"):
         draw({"runs": []})
 

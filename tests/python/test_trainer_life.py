@@ -171,7 +171,7 @@ def test_a_step_with_an_impossible_time_does_not_stay_open(seconds: Any) -> None
     assert (meter.run.steps, meter.run.useful) == (1, work_of(4))
 
 
-def test_a_meter_can_leave_out_what_it_cannot_count() -> None:
+def test_a_meter_leaves_out_steps_that_it_cannot_count_if_on_error_is_leave_out() -> None:
     meter = new_meter(on_error="leave_out")
     assert meter.on_error == "leave_out" and new_meter().on_error == "raise"
     with warnings.catch_warnings(record=True) as said:

@@ -445,7 +445,7 @@ def json_of_program(command: str, *options: str) -> Any:
 
 
 @pytest.mark.parametrize(("options", "account"), PIPELINES)
-def test_pipelines_and_known_waterfall_lines_equal_those_of_the_program(
+def test_a_waterfall_with_a_pipeline_and_known_times_equals_that_of_the_program(
     mistral: floptally.Cost, options: str, account: dict[str, Any]
 ) -> None:
     base = [*EVEN.split(), "--seconds", "1.5", "--gpus", "4", "--peak-tflops", "400", *options.split()]
