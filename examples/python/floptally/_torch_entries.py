@@ -615,8 +615,8 @@ class Table:
         raise AssertionError(where)
 
     def table_of(self, where: str, table: Mapping[tuple[int, int], int]) -> dict[str, int]:
-        """Makes a new statistic that gives each sample its number of units, by a table of sizes. Returns {name of the
-        statistic: FLOPs of one unit}.
+        """Makes a new statistic for FLOPs that follow no formula: it looks them up by the sample's size, divided by their
+        common factor. Returns {name of the statistic: the common factor}.
 
         where: the module's name, for a note.
         table: {(length, number of keys): FLOPs of one sample} at the sizes that ran.
@@ -635,8 +635,8 @@ class Table:
         return index == next(i for i, size in enumerate(self.sizes) if size[0] != self.sizes[0][0])
 
     def length_of(self, value: int, size: Size, at: Callable[[Size], Fraction]) -> int:
-        """Returns the shorter sequence length at which the fitted formula gives the same FLOPs, for a model that cuts
-        its input there. 0 if there is no such length.
+        """Returns the sequence length to which a model cuts its input: a length shorter than that of `size`, at which
+        the fitted formula gives `value`. 0 if there is no such length.
 
         value: FLOPs at the input size `size`.
         at: the fitted formula, a function of the input size.

@@ -64,8 +64,8 @@ step_bytes moved_by(const counted_work& work, const training_plan& plan, const b
     }
     if (!is_past_known(work)) {
         throw error("tally",
-                    "does not contain the cached tokens of each sequence: pass the batch itself, such as lengths= or "
-                    "new_tokens=, and pass requests= alone");
+                    "does not contain the cached tokens of each sequence: instead of the tally, pass the batch by "
+                    "lengths=, new_tokens= or requests=");
     }
     byte_counter counter(*work.as->model, plan, how.bits, how.batches);
     counter.add_counted(work.batch,

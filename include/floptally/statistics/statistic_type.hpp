@@ -86,7 +86,7 @@ enum class grid_problem : std::uint8_t {
     leaves_nothing,        ///< the grid is smaller than the convolution or patch, whose size is the statistic's first
                            ///< parameter
     too_large,             ///< the number for the grid may not fit 64 bits
-    not_listed,            ///< the number of patches of a frame is neither the first nor the third parameter
+    not_listed,            ///< a frame's number of patches is neither the statistic's first nor its third parameter
     condition_leaves_rest  ///< the cells in `grid::condition` are not a whole number of patches; the first parameter is
                            ///< the side of a patch
 };

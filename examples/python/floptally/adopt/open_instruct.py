@@ -210,8 +210,8 @@ class ModelDims:
         if self._name is None:
             raise Error(
                 "config",
-                "must be the name of a checkpoint to use open-instruct's own class: create the model by "
-                "from_hf_config",
+                "must be the name of a checkpoint, from which open-instruct's own class is made: create the "
+                "model by from_hf_config(name)",
             )
         return original.from_hf_config(self._name)
 

@@ -257,7 +257,7 @@ class moved_elements {
         return read;
     }
 
-    /// Returns the number of elements of a value, as the first matrix with known widths reads it.
+    /// Returns the number of elements of a value: by the first matrix that reads it and whose widths are known.
     [[nodiscard]] elements read_from(value::set values) const {
         const cost_entry* reader = nullptr;
         elements sum;

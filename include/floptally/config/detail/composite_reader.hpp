@@ -97,7 +97,7 @@ class composite_reader {
     }
 
   private:
-    /// Facts that the spec states about one class of the whole model, such as which class of the text model it uses.
+    /// Facts that the spec states about one class of a model with towers, such as which class its text model has.
     struct outer_class {
         std::string_view text{};       ///< class of the text model; empty: the class has no text model
         std::string_view two_sided{};  ///< class of the text model if the text model is an encoder-decoder

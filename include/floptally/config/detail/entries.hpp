@@ -193,7 +193,7 @@ inline constexpr part_argument state_arguments[] = {{"per", "multiply_adds numbe
                                                     {"to"},
                                                     {"split"},
                                                     {"sharding"}};
-/// Returns the cost of a product of two activations. The line gives its multiply-adds for each token or each sequence.
+/// Returns the cost of a product of two activations. The spec says its multiply-adds for each token or each sequence.
 [[gnu::cold]] inline cost state_of(const part_call& p) {
     const floptally::value::set reads = p.values(p.words("from"), false);
     const floptally::value::set writes = p.values(p.words("to"), true);
