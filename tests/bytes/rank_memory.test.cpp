@@ -422,9 +422,6 @@ TEST_CASE("full recompute stores the recomputed activations of one layer at a ti
     CHECK(held(gpt(), 16, 2, {}, as_published(false), selective).buffers == scores);
     CHECK(held(gpt(), 16, 2, {}, as_published(false)).buffers == 0);
     CHECK(held(gpt(), 16, 2, {.pp = 3}, as_published(false), full).buffers == 34 * sbh + scores - 2 * sbh);
-    memory_options modules = as_published(false);
-    modules.kernels.recomputed = floptally::layer_modules_named("core_attn", "recompute_modules");
-    CHECK(held(gpt(), 16, 2, {}, modules).buffers == scores);
 }
 
 TEST_CASE("gathered weights may use another number format, and gradient buckets take memory for copies", "[bytes]") {

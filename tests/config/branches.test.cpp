@@ -427,7 +427,7 @@ TEST_CASE("every branch of a library spec is reached by a tested config") {
         {"deepseek_v4:48 line", "likewise"},
         {"AutoencoderDC:63 require no", "no list inside a list is tried"},
         {"segformer:59 or right no", refused},
-        {"base.pyramid:575 ? yes", by_default},
+        {"base.pyramid:581 ? yes", by_default},
         {"deformable_detr:9 ? no", by_default},
         {"deformable_detr:9 ? yes", by_default},
         {"deimv2:10 ? yes", by_default},
@@ -440,7 +440,7 @@ TEST_CASE("every branch of a library spec is reached by a tested config") {
         {"chmv2:9 ?? null", by_default},
         {"tipsv2_dpt:7 ?? null", by_default},
         {"tipsv2_dpt:8 ?? null", by_default},
-        {"rf_detr_dinov2:7 ?? null", by_default},
+        {"rf_detr_dinov2:8 ?? null", by_default},
         {"vipllava:13 and right no", "towers of a class token see images of one size, but for a user's"},
     };
     std::string said;
@@ -509,6 +509,7 @@ TEST_CASE("every branch of a library spec is reached by a tested config") {
           "{'model_type': 'nemotron-nas', 'vocab_size': 9, 'hidden_size': 8, 'num_hidden_layers': 1, "
           "'num_attention_heads': 4, "
           "'block_configs': []}",
+          "{'model_type': 'mimo_v2_flash', 'n_shared_experts': null}",
           "{'model_type': 'mimo_v2_flash', 'vision_config': {'depth': 2}}",
           "{'model_type': 'mimo_v2_flash', 'audio_config': {'depth': 2}}",
           "{'model_type': 'hstu', 'hidden_size': 7, 'num_layers': 2, 'num_attention_heads': 3, 'linear_dim': 5}",

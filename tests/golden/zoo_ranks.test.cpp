@@ -140,6 +140,7 @@ TEST_CASE("two ranks of every tested model share its work, or an error says why 
                                       "patches/patcher",
                                       "per_layer_input",
                                       "picture/in",
+                                      "pooler/text_model",
                                       "positions",
                                       "prefix/audio_enc_to_dec_proj",
                                       "prefix/enc_to_dec_proj",
