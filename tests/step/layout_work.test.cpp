@@ -119,8 +119,8 @@ TEST_CASE("tensor-parallel ranks count their own heads and replicate what cannot
     CHECK(executed(16) - executed(1) == 32.0 * 100 * 2 * 4096 * (8 + 8) * 128);
 }
 
-TEST_CASE("experts that are not split over tensor-parallel ranks have no padded columns") {
-    // Experts of 100 columns: on 8 ranks each holds 13, so that 4 % of their work is for nothing.
+TEST_CASE("the work of experts is the same however many tensor-parallel ranks share each expert") {
+    // Experts of 100 columns, which 8 ranks cannot share equally: without measured visits each has an 8th of the work.
     const floptally::model_config experts = floptally::read_config({{"model_type", "mixtral"},
                                                                     {"hidden_size", 64},
                                                                     {"intermediate_size", 100},
@@ -141,9 +141,8 @@ TEST_CASE("experts that are not split over tensor-parallel ranks have no padded 
         }
         return to_double(sum);
     };
-    const double matrices = 2.0 * 100 * 2 * 2 * 3 * 64;  // of 2 layers, 100 tokens, 2 experts a token, a column of each
     CHECK(executed(8, 1) == executed(1, 1));
-    CHECK(executed(8, 8) - executed(1, 1) == 4 * matrices);
+    CHECK(executed(8, 8) == executed(1, 1));
     CHECK(executed(8, 0) == executed(8, 8));
 }
 
