@@ -257,7 +257,7 @@ plain_prediction predicted_alone(const question& asked, const training_layout& l
                 }
             }
             for (const auto& [name, time] : products) {
-                const auto of = [&time](phase during) { return time[static_cast<std::size_t>(during)]; };
+                const auto of = [&time = time](phase during) { return time[static_cast<std::size_t>(during)]; };
                 const double own[3] = {of(phase::forward), of(phase::backward_data) + of(phase::recompute),
                                        of(phase::backward_weights)};
                 for (std::size_t pass = 0; pass < 3; ++pass) {
