@@ -234,7 +234,7 @@ def test_maxtext_drop_in_can_count_exactly(llama: floptally.Cost, capsys: pytest
         ({"mlp_activations": []}, "mlp_activations: must be one activation, or the two"),
         ({"use_multimodal": True}, "use_multimodal: has no formula here, got True; count"),
         ({"attention_type": "full"}, "attention_type: must be global"),
-        ({"emb_dim": None}, "emb_dim: must be set"),
+        ({"emb_dim": None}, "emb_dim: is missing: set it in the SimpleNamespace"),
     ):
         with pytest.raises(floptally.Error, match=text):
             count(arguments("maxtext", named("maxtext", "llama"), **changes), convention="exact")
@@ -560,7 +560,7 @@ def test_torchtitan_drop_in_counts_without_torchtitan_installed(llama: floptally
     for changes, text in (
         ({"layers": []}, "config.layers: must have at least one layer"),
         ({"dim": "4096"}, "config.dim: must be a whole number from 1, got '4096'"),
-        ({"layers": [types.SimpleNamespace(attention=None)]}, r"config.layers\[0\].attention: must be set"),
+        ({"layers": [types.SimpleNamespace(attention=None)]}, r"config.layers\[0\].attention: is missing: set it in the SimpleNamespace"),
     ):
         with pytest.raises(floptally.Error, match=text):
             torchtitan.read(types.SimpleNamespace(**{**vars(config), **changes}))

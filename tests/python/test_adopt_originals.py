@@ -308,7 +308,7 @@ def test_torchtitan_drop_in_returns_the_count_of_torchtitan_for_a_model_without_
         def get_nparams_and_flops(self, model: Any, seq_len: int) -> tuple[int, int]:
             return 17, 6 * seq_len
 
-    with pytest.warns(RuntimeWarning, match="config.dim: must be set.*Its own count is returned"):
+    with pytest.warns(RuntimeWarning, match="config.dim: is missing: set it.*Its own count is returned"):
         assert torchtitan.get_nparams_and_flops(Config(), torch.nn.Linear(16, 1), 10, convention="exact") == (17, 60)
 
 

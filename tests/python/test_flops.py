@@ -849,7 +849,7 @@ def test_hstu_sequences_and_cached_tokens_are_counted_by_costs_and_tallies(llama
         ({"routed": (5, 4)}, "routed: 4 padded visits are fewer than 5"),
         ({"routed": 5}, "routed: must be (useful, padded) visits to experts, got 5"),
         ({"tally": 5}, "tally: must be a floptally.Tally, got 5"),
-        ({"tally": floptally.Tally()}, "tally: keeps no pairs but must keep the pairs of sliding_window(4096)"),
+        ({"tally": floptally.Tally()}, "tally: counts no pairs but must count the pairs of sliding_window(4096)"),
         ({"lengths": [2**32 - 1] * 2}, "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits: use smaller numbers"),
     ],
 )

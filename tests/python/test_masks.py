@@ -101,7 +101,7 @@ def test_a_callable_mask_gets_the_cached_length_unless_it_takes_only_lengths() -
     assert tally.pairs(ONE) == seen(4, 30) + seen(3)
     assert ONE.pairs(4, 30) == seen(4, 30)
     tally = Tally([ALL])
-    with pytest.raises(floptally.Error, match="^dilated_window_of_all: counts only sequences without a past"):
+    with pytest.raises(floptally.Error, match="^dilated_window_of_all: counts only sequences without cached tokens"):
         tally.add_new_tokens([(4, 30)])
     assert tally == Tally([ALL])
 

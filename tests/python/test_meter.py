@@ -268,7 +268,7 @@ def test_a_reduced_tally_is_added_as_a_microbatch(mistral: floptally.Cost) -> No
         meter.add(tally=ranks[0] + ranks[1])
     assert meter.run.useful == mistral.flops(lengths=[512, 9000], convention="palm").total
     meter.begin_step()
-    with pytest.raises(floptally.Error, match="tally: keeps the pairs of sliding_window"):
+    with pytest.raises(floptally.Error, match="tally: counts the pairs of sliding_window"):
         meter.add(tally=floptally.Tally(mistral))
 
 

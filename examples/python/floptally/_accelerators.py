@@ -128,7 +128,10 @@ def measure_peak(precision: Precision = "bf16", *, seconds: float = 1.0, device:
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= 3600:
         raise Error("seconds", f"must be above 0 and at most 3600, got {shortened(seconds)}")
     known: PrecisionName = _core._precision_name(precision)
-    on = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device is None else device)
+    try:
+        on = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device is None else device)
+    except (RuntimeError, TypeError) as error:
+        raise Error("device", f"must be a torch device, such as 'cuda:0' or 'cpu', got {shortened(device)}") from error
     name = torch.cuda.get_device_name(on) if on.type == "cuda" else on.type
     began, best = time.perf_counter(), None
     before = torch.backends.cuda.matmul.allow_tf32
