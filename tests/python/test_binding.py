@@ -59,8 +59,8 @@ def test_a_keyword_of_a_trainers_batch_names_the_argument_that_takes_it(llama: f
             call(**{name: [5]})  # type: ignore[operator]
     with pytest.raises(TypeError, match="unexpected keyword argument 'input_ids'; tokens are counted, not their ids: pass lengths=$"):
         floptally.Tally(llama).add_padded(input_ids=[5], row_length=9)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="unexpected keyword argument 'labels'$"):
-        floptally.Plan(labels=[5])  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'pixel_values'$"):
+        floptally.Plan(pixel_values=[5])  # type: ignore[call-arg]
 
 
 def test_a_batch_passed_by_position_is_a_type_error(llama: floptally.Cost) -> None:

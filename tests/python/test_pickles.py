@@ -42,8 +42,8 @@ def test_layouts_scopes_exchange_plans_and_groups_can_be_pickled(way: Any) -> No
 
 @pytest.mark.parametrize("way", [lambda value: pickle.loads(pickle.dumps(value)), copy.deepcopy], ids=["pickle", "deepcopy"])
 def test_pickled_totals_have_the_counts_rates_and_percentiles_of_the_meter(llama: floptally.Cost, way: Any) -> None:
-    meter = floptally.Meter(llama, gpus=2, peak_tflops=989)
-    no_peak = floptally.Meter(llama, gpus=2)
+    meter = floptally.Meter(llama, gpus=2, peak_tflops=989, counted="all_gpus")
+    no_peak = floptally.Meter(llama, gpus=2, counted="all_gpus")
     for lengths, seconds in (([5, 900], 1.0), ([7], 0.25), ([1], 3.5)):
         for each in (meter, no_peak):
             with each.step(seconds):

@@ -61,7 +61,10 @@ class Overflow(Error, OverflowError):
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """Wraps a function so that the TypeError for an unknown keyword names the nearest known one."""
-    known = list(inspect.signature(function).parameters)
+    parameters = inspect.signature(function).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return function  # the callee checks them
+    known = list(parameters)
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
