@@ -165,7 +165,7 @@ def test_literal_types_list_the_values_that_the_extension_accepts() -> None:
         "CountedFor": lambda word: any_.Meter(cost, gpus=1, peak_tflops=1, counted=word),
         "ContextSplit": lambda word: floptally.ContextShards(cost, 2, word),  # type: ignore[arg-type]
         "Schedule": lambda word: cost.flops(lengths=[5]).waterfall(seconds=1, gpus=2, peak_tflops=1, pp=2, microbatches=4, schedule=word),  # type: ignore[arg-type]
-        "ZeroStates": lambda word: cost.flops(lengths=[5]).waterfall(seconds=1, gpus=2, peak_tflops=1, pp=2, microbatches=4).best(lengths=[5], memory_gib=80, zero=word),  # type: ignore[arg-type]
+        "ZeroStates": lambda word: cost.flops(lengths=[5]).fit(dp=2, zero=word),  # type: ignore[arg-type]
         "ContextExchange": lambda word: cost.flops(lengths=[5]).fit(context_exchange=word),  # type: ignore[arg-type]
         "OptimizerStates": lambda word: cost.flops(lengths=[5]).fit(optimizer=word),  # type: ignore[arg-type]
         "OptimizerName": lambda word: any_.state_bytes(5, optimizer=word),
