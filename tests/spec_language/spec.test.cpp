@@ -473,7 +473,7 @@ TEST_CASE("an error in a spec names the spec, the line and the word") {
         {"feed: gated\n", 2, "inner"},
         {"feed: linear in h, out h, as mlp.up if i == 0\n", 2,
          "\"as\" reads all words up to the next comma, also the \"if\" of \"mlp.up if i == 0\""},
-        {"feed: linear in h, out h, as mlp.up, to a if yes\n", 2, "move \"as\" before another argument"},
+        {"feed: linear in h, out h, as mlp.up, to a if yes\n", 2, "also the \"if\""},
         {"h = layers\nlayers = h\n", 3, "\"layers\""},
         {"h = 4000000000000000000 * 2\n", 2, "4000000000000000000"},
         {"h = 4611686018427387904000\n", 2, "2^62"},
