@@ -388,7 +388,8 @@ TEST_CASE("impossible pipeline settings are an error that names the field") {
     CHECK(refused({.pp = 2, .vpp = 0, .microbatches = 2}) == "vpp: must be at least 1, got 0");
     CHECK(refused({.pp = 2, .replicas = 0, .microbatches = 2}) == "replicas: must be at least 1, got 0");
     CHECK(refused({.pp = 2}) == "microbatches: is missing: pass the number that each pipeline runs in a step");
-    CHECK(refused({.pp = 7, .microbatches = 2}).starts_with("gpus: gpus - idle_gpus must be a multiple of pp x replicas = 7, got 8"));
+    CHECK(refused({.pp = 7, .microbatches = 2})
+              .starts_with("gpus: gpus - idle_gpus must be a multiple of pp x replicas = 7, got 8"));
     CHECK(refused({.pp = 2, .replicas = 3, .microbatches = 2, .loads = {1, 2}}, 6) ==
           "rank_work: must have a number for each of 3 replicas, got 2");
     CHECK(refused({.pp = 2, .loads = {1}, .batches = {{batch_of({7})}}}) ==
