@@ -92,14 +92,8 @@ inline std::map<std::string, std::string> fixed_by_then(const arguments& args, c
     const auto layout = args.text("then-layout");
     const floptally::parallel_sizes sizes =
         layout ? floptally::read_layout(*layout).sizes : floptally::parallel_sizes{};
-    for (const auto& [option, size] : {std::pair("dp", sizes.dp),
-                                       {"cp", sizes.cp},
-                                       {"tp", sizes.tp},
-                                       {"pp", sizes.pp},
-                                       {"vpp", sizes.vpp},
-                                       {"ep", sizes.ep},
-                                       {"etp", sizes.expert_tp()},
-                                       {"dp-replicate", sizes.dp_replicate}}) {
+    for (const auto& [option, member] : size_options) {
+        const std::uint64_t size = member == &floptally::parallel_sizes::etp ? sizes.expert_tp() : sizes.*member;
         fixed[option] = args.text(fmt::format("then-{}", option)).value_or(layout ? std::to_string(size) : "");
     }
     for (const char* const option : {"zero", "recompute"}) {
@@ -125,17 +119,8 @@ inline std::string run_best(const arguments& args, const arguments& then, const 
                                             option));
         }
     }
-    using floptally::parallel_sizes;
     const auto layout = layout_of(args, gpus_of(args));
-    const arguments step = !layout ? args
-                                   : with_layout(args, *layout,
-                                                 {{"dp", &parallel_sizes::dp},
-                                                  {"pp", &parallel_sizes::pp},
-                                                  {"vpp", &parallel_sizes::vpp},
-                                                  {"tp", &parallel_sizes::tp},
-                                                  {"cp", &parallel_sizes::cp},
-                                                  {"ep", &parallel_sizes::ep},
-                                                  {"etp", &parallel_sizes::etp}});
+    const arguments step = layout ? with_layout(args, *layout) : args;
     auto [cluster, source] = read_cluster(step, model);
     floptally::layout_predictor measured = read_predictor(step, model, cluster);
     const floptally::training_layout now =

@@ -276,16 +276,7 @@ inline std::string run_fit(const arguments& command_args) {
     const floptally::model_config model = read_model(command_args);
     const floptally::report counted = count(command_args, model);
     const std::optional<floptally::trainer_layout> layout = layout_of(command_args, std::nullopt);
-    const arguments args = !layout ? command_args
-                                   : with_layout(command_args, *layout,
-                                                 {{"dp", &parallel_sizes::dp},
-                                                  {"cp", &parallel_sizes::cp},
-                                                  {"tp", &parallel_sizes::tp},
-                                                  {"pp", &parallel_sizes::pp},
-                                                  {"vpp", &parallel_sizes::vpp},
-                                                  {"ep", &parallel_sizes::ep},
-                                                  {"etp", &parallel_sizes::etp},
-                                                  {"dp-replicate", &parallel_sizes::dp_replicate}});
+    const arguments args = layout ? with_layout(command_args, *layout) : command_args;
     const auto ranks_along = [&](const char* size) {
         return parse_count(args.text(size).value_or("1"), arguments::field(size), 1, std::uint64_t{1} << 20U);
     };

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
-#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
@@ -82,11 +81,18 @@ inline floptally::parallel_sizes expert_sizes(const arguments& args) {
     return {.ep = count("ep", 1), .etp = count("etp", 0)};
 }
 
-/// The options with the sizes of --layout, under the names in `sizes`: of an option and of its size. Throws if an
-/// option says another size than the layout.
-inline arguments with_layout(
-    const arguments& args, const floptally::trainer_layout& layout,
-    std::initializer_list<std::pair<const char*, std::uint64_t floptally::parallel_sizes::*>> sizes) {
+/// An option, and the size of a layout that it gives. The first four arrange pipelines, the others the ranks of a
+/// stage.
+using size_option = std::pair<const char*, std::uint64_t floptally::parallel_sizes::*>;
+inline constexpr size_option size_options[] = {
+    {"dp", &floptally::parallel_sizes::dp}, {"dp-replicate", &floptally::parallel_sizes::dp_replicate},
+    {"pp", &floptally::parallel_sizes::pp}, {"vpp", &floptally::parallel_sizes::vpp},
+    {"tp", &floptally::parallel_sizes::tp}, {"cp", &floptally::parallel_sizes::cp},
+    {"ep", &floptally::parallel_sizes::ep}, {"etp", &floptally::parallel_sizes::etp}};
+
+/// Adds the sizes of --layout to the options. Throws if an option says another size than the layout.
+inline arguments with_layout(const arguments& args, const floptally::trainer_layout& layout,
+                             std::span<const size_option> sizes = size_options) {
     std::map<std::string, std::string> values;
     for (const auto& [option, size] : sizes) {
         const std::uint64_t said = layout.sizes.*size;
@@ -119,20 +125,11 @@ inline arguments with_layout_of_step(const arguments& args) {
     const auto idle = args.text("idle-gpus");
     const std::uint64_t working = gpus - (idle ? parse_count(*idle, "idle_gpus", 0, gpus - 1) : 0);
     const auto layout = layout_of(args, working);
-    const arguments step = !layout                 ? args
-                           : layout->sizes.pp == 1 ? with_layout(args, *layout,
-                                                                 {{"tp", &parallel_sizes::tp},
-                                                                  {"cp", &parallel_sizes::cp},
-                                                                  {"ep", &parallel_sizes::ep},
-                                                                  {"etp", &parallel_sizes::etp}})
-                                                   : with_layout(args, *layout,
-                                                                 {{"replicas", &parallel_sizes::dp},
-                                                                  {"pp", &parallel_sizes::pp},
-                                                                  {"vpp", &parallel_sizes::vpp},
-                                                                  {"tp", &parallel_sizes::tp},
-                                                                  {"cp", &parallel_sizes::cp},
-                                                                  {"ep", &parallel_sizes::ep},
-                                                                  {"etp", &parallel_sizes::etp}});
+    static constexpr size_option of_pipelines[] = {
+        {"replicas", &parallel_sizes::dp}, {"pp", &parallel_sizes::pp}, {"vpp", &parallel_sizes::vpp}};
+    const arguments with_stage = layout ? with_layout(args, *layout, std::span(size_options).subspan(4)) : args;
+    const arguments step =
+        layout && layout->sizes.pp != 1 ? with_layout(with_stage, *layout, of_pipelines) : with_stage;
     if (step.text("ep") || step.text("etp")) {
         const auto count = [&step](const char* option) {
             return parse_count(step.text(option).value_or("1"), option, 1, std::uint64_t{1} << 20U);
