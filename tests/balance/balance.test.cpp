@@ -692,7 +692,8 @@ TEST_CASE("the lower bound adds the samples that must share a rank with the cost
     CHECK(free_of_cost.lower_bound() == 0);
 }
 
-TEST_CASE("a sample that does not fit on its rank moves to the rank with room whose larger load is then smallest") {
+TEST_CASE(
+    "a sample that does not fit on its rank moves to the rank with room and the lowest peak load after the move") {
     const floptally::detail::balance_items<std::uint64_t> items{.ranks = 3,
                                                                 .loads = 2,
                                                                 .costs = {9, 9, 8, 8, 7, 7, 0, 2, 0, 1, 0, 6, 0, 3},

@@ -320,7 +320,7 @@ std::string places_of(std::vector<published_step>& steps) {
         "The first is slower than the\npublished one %zu times. The other %zu:\n\n",
         steps.size(), good, near, first_slower, places.size());
     text +=
-        "| run | layouts that fit | sooner than the published one | the first is sooner by, % | most of it |\n"
+        "| run | layouts that fit | sooner than the published one | the first is sooner by, % | largest cause |\n"
         "| --- | ---: | ---: | ---: | --- |\n";
     for (const place& one : places) {
         text += one.row;

@@ -53,7 +53,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         raise
 
 
-#: A test file with one of these looks itself at what is installed: its tests can differ between two environments.
+#: A test file with one of these asks which packages are installed, so that its tests can differ between environments.
 LOOKS_AT_PACKAGES = re.compile(r"find_spec|except ImportError|in sys\.modules|sys\.modules\.get")
 
 

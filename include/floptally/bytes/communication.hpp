@@ -55,7 +55,7 @@ inline constexpr const char* context_exchange_names[] = {"ring", "all_gather", "
 /// Returns the number of elements that each of `ranks` ranks sends (and receives) for a tensor.
 ///
 /// `elements` is the size of the input of an all-reduce or a reduce-scatter, and of the result of an all-gather. For an
-/// all-to-all it is the size of all that one rank holds, for a send the size of the tensor. A ring passes chunks of
+/// all-to-all it is the size of all tensors of one rank, for a send that of the tensor. A ring passes chunks of
 /// equal size: n - 1 chunks for an all-gather or a reduce-scatter, twice as many for an all-reduce. A tensor is padded
 /// to a multiple of the ranks, as frameworks do.
 [[nodiscard]] constexpr uint128 sent_elements(collective operation, std::uint64_t ranks, uint128 elements) {

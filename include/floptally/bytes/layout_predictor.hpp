@@ -377,7 +377,7 @@ class layout_predictor {
         if (!(memory_.kernels.recomputed == layer_modules{})) {
             list.push_back("modules that are computed again take no time");
         }
-        list.push_back("ranks of a stage wait for nothing but what is listed here; messages have no latency");
+        list.push_back("ranks of a stage wait only for the causes listed here; messages have no latency");
         return list;
     }
 

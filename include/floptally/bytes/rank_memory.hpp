@@ -579,11 +579,11 @@ struct memory_options {
     /// Number of the rank's layers whose activations are moved to the host until the backward. The activations of two
     /// of these layers are on the device at any time.
     std::uint64_t offloaded_layers = 0;
-    /// Bits of a weight that sharded ranks gather to compute with it, such as 16 of FSDP2's `param_dtype` over weights
-    /// of 32 bits. 0: as many as a stored weight.
+    /// Bits of each weight that sharded ranks gather before they compute with it. FSDP2's `param_dtype` makes them 16
+    /// for weights that are stored with 32. 0 means the bits of a stored weight.
     std::uint64_t gathered_bits = 0;
-    /// Largest number of gradients that buckets copy to sum them over ranks, such as 2 x 500 000 000 of DeepSpeed. All
-    /// of a rank: PyTorch's DDP without `gradient_as_bucket_view`. 0: the stored gradients are the buckets.
+    /// Number of gradients that ranks copy into buckets to sum them, such as 2 x 500 000 000 with DeepSpeed. PyTorch's
+    /// DDP copies all gradients, unless `gradient_as_bucket_view` is set. 0 means that no gradient is copied.
     std::uint64_t bucket_elements = 0;
     /// True: sharded ranks keep all gathered weights from the first forward of a step to its last backward, and add up
     /// whole gradients (FSDP2's `reshard_after_forward=False` without a reduction in each microbatch). False: they

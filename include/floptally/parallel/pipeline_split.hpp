@@ -75,8 +75,8 @@ struct tower_ranks {
 /// therefore has several chunks that are not adjacent. A chunk may have no layer.
 class pipeline_split {
   public:
-    /// Makes a split into chunks with these numbers of layers, in forward order. Pass pp numbers, or with virtual
-    /// stages pp·vpp numbers.
+    /// Makes a split into chunks with these numbers of layers, in forward order. Pass one number for each rank, or with
+    /// virtual stages one for each of pp·vpp chunks.
     pipeline_split(std::uint64_t pp, std::span<const std::uint64_t> layers_of_chunks) : pp_(pp) {
         require_positive(pp, "pp");
         if (layers_of_chunks.empty() || layers_of_chunks.size() % pp != 0) {

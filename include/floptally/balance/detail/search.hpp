@@ -397,7 +397,7 @@ class balance_search {
     };
 
     /// Returns an assignment that fits a scarce capacity, or nothing if it finds none. It balances the sizes of items
-    /// as if they were costs. The result fits if its largest sum of sizes is at most the capacity.
+    /// instead of their costs. The result fits if its largest sum of sizes is at most the capacity.
     [[nodiscard]] rank_list by_size() const {
         std::vector<std::size_t> order(items_.count());
         std::iota(order.begin(), order.end(), std::size_t{0});

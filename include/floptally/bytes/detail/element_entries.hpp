@@ -15,8 +15,8 @@
 #include <floptally/statistics/accumulator.hpp>
 
 /// @file
-/// Counts elements with entries of a cost: the "FLOPs" of such an entry are a number of elements. Each such entry is a
-/// copy of the entry of the product that reads or writes the elements. So a plan runs both equally often.
+/// Counts the elements that products read or write, by entries of a cost. Such an entry has a number of elements as its
+/// "FLOPs". It is made from the entry of the product, so that a plan runs both equally often.
 
 namespace floptally::inline v0_3::detail {
 

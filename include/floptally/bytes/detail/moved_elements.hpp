@@ -257,7 +257,7 @@ class moved_elements {
         return read;
     }
 
-    /// Returns the number of elements of a value: by the first matrix that reads it and whose widths are known.
+    /// Returns the number of elements of a value: the input size of the first matrix with known widths that reads it.
     [[nodiscard]] elements read_from(value::set values) const {
         const cost_entry* reader = nullptr;
         elements sum;
