@@ -98,13 +98,13 @@ class SeenMasks:
         reason = next((pairs.reason for pairs in flat(seen) if isinstance(pairs, Unseen)), "")
         every = [[pairs for pairs in several if isinstance(pairs, Pairs)] for several in seen]
         if not reason:
-            if all(pairs.is_full() for pairs in flat(every)):
-                return Attended()
             if any(pairs.has_remainder for pairs in flat(every)):
                 self.note(
                     f"{self.names.component(series.module)}: its mask leaves small weights, as log(mask + 1e-10) does: "
                     "pairs above 1e-30 of the largest weight count as attended"
                 )
+            if all(pairs.is_full() for pairs in flat(every)):
+                return Attended()
             reason, parts, known = self.looked_at(sizes, every)
         if not reason:
             found = iter(known)
