@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Lays out ranks and counts the work of each: tensor, context, expert and data parallelism.
+/// Arranges ranks for tensor, context, expert and data parallelism, and counts the work of each rank.
 
 #include <floptally/text/macros_begin.hpp>
 

@@ -186,8 +186,8 @@ class mpi_exchanger {
                             "MPI_Alltoallv");
     }
 
-    /// Starts the exchange. It overlaps with other work until `wait()`. Returns when all ranks have called it and agree
-    /// that they can send. The samples may still be under way then.
+    /// Starts the exchange. It overlaps with other work until `wait()`. `start` returns when all ranks have called
+    /// `start` and agree that they can send. The samples may still be under way then.
     mpi_exchange start(const rank_exchange& exchange, std::span<const std::byte> send,
                        std::span<std::byte> receive) const {
         mpi_exchange under_way(agreed_units(exchange, send, receive));

@@ -37,7 +37,8 @@ inline void require_nccl(ncclResult_t result, std::string_view call, const char*
 inline std::atomic<bool> communicator_failed = false;
 
 /// Waits until an NCCL call has ended, and throws if it failed. A non-blocking communicator (`ncclConfig_t::blocking`
-/// 0, used by some trainers) may report that the call is in progress. It accepts no other call until then.
+/// 0, used by some trainers) may report that the call is in progress. The communicator accepts no other call until
+/// then.
 inline void require_nccl(ncclComm_t group, ncclResult_t result, std::string_view call,
                          const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     while (result == ncclInProgress) {
@@ -198,7 +199,7 @@ class nccl_exchanger {
 
     /// Queues the messages of this rank as one NCCL group. Pass all payloads that move together in one call. The host
     /// first waits, on a separate stream, until every rank has called `start` and the communicator has finished its
-    /// earlier work. Do not call it between your own ncclGroupStart and ncclGroupEnd.
+    /// earlier work. Do not call `start` between your own ncclGroupStart and ncclGroupEnd.
     void start(std::span<const nccl_payload> payloads) {
         prepare_together(static_cast<std::uint64_t>(rank_), agreement_, [&] {
             for (const nccl_payload& payload : payloads) {
@@ -217,8 +218,8 @@ class nccl_exchanger {
                     queued = ncclSend(payload.send.data() + payload.exchange.send.displacements[peer_rank],
                                       payload.exchange.send.counts[peer_rank], ncclUint8, peer, group_, stream_);
                 }
-                queued = queued == ncclInProgress ? ncclSuccess : queued;  // in progress is not an error, because
-                                                                           // ncclGroupEnd waits for such calls
+                queued = queued == ncclInProgress ? ncclSuccess : queued;  // a call in progress is not an error,
+                                                                           // because ncclGroupEnd waits for it
                 if (queued == ncclSuccess && payload.exchange.receive.counts[peer_rank] != 0) {
                     call = "ncclRecv";
                     queued = ncclRecv(payload.receive.data() + payload.exchange.receive.displacements[peer_rank],
@@ -227,7 +228,7 @@ class nccl_exchanger {
                 queued = queued == ncclInProgress ? ncclSuccess : queued;
             }
         }
-        const ncclResult_t ended = ncclGroupEnd();  // also after an error; otherwise the NCCL group would stay open
+        const ncclResult_t ended = ncclGroupEnd();  // ends the NCCL group even after an error
         detail::require_nccl(queued, call);
         detail::require_nccl(group_, ended, "ncclGroupEnd");
     }

@@ -30,7 +30,7 @@ struct assignment {
     std::vector<std::size_t> boundaries{};
     std::vector<uint128> loads{};    ///< the loads of rank 0, then those of rank 1, …; in units of 2^exponent
     std::size_t loads_per_rank = 1;  ///< number of loads of each rank, such as 2 for vision and language
-    int exponent = 0;                ///< `loads` are in units of 2^exponent; 0 unless costs were fractions
+    int exponent = 0;                ///< the unit of `loads` is 2^exponent; this exponent is 0 if costs are integers
     /// True if `partition` has shown that the largest load cannot be made smaller: the load equals a lower bound, or
     /// all assignments were tried. Always false if samples have several loads.
     bool is_optimum = false;
@@ -110,8 +110,8 @@ template <cost_range Costs>
                           ranks);
 }
 
-/// Returns the assignment before balancing: it cuts the samples, in their order, into one piece for each rank. The
-/// numbers of samples of two ranks differ by at most one.
+/// Returns the assignment before balancing: it cuts the samples, in their order, into one piece for each rank. Any two
+/// ranks differ by at most one sample.
 template <cost_range Costs>
 [[nodiscard]] assignment contiguous(const Costs& costs, std::uint64_t ranks, std::size_t loads = 1) {
     const std::size_t samples = detail::samples_of(std::span{costs}.size(), loads);

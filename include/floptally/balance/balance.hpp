@@ -19,7 +19,7 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// `partition` assigns samples to ranks so that all ranks get about as many FLOPs.
+/// `partition` assigns samples to ranks so that all ranks get about equally many FLOPs.
 
 namespace floptally::inline v0_3 {
 
@@ -58,8 +58,8 @@ struct balance_options {
     /// gets the same assignment.
     std::uint64_t budget = automatic_budget;
     /// The precision of the search. With more than 16 samples (or groups) the search ends when the largest load is
-    /// within 1 ÷ `fineness` of a lower bound. 0: it ends at the bound, or when no exchange helps. With fewer samples
-    /// it always ends at the optimum.
+    /// within 1 ÷ `fineness` of a lower bound. With 0 the search ends at the bound, or when no exchange helps. With
+    /// fewer samples the search always ends at the optimum.
     std::uint64_t fineness = 1024;
 };
 
@@ -92,16 +92,16 @@ inline void require_options(std::size_t samples, std::uint32_t ranks, const bala
     }
 }
 
-/// Returns the budget of the search: `options.budget`, or a number that grows with the number of samples if it is
-/// `automatic_budget`. That number is larger with several loads, sizes or groups. The search then tries every sample of
-/// one rank against every sample of another, which takes more tries.
+/// Returns the budget of the search: `options.budget`, or, if that is `automatic_budget`, a number that grows with the
+/// number of samples. The number is larger with several loads, sizes or groups, because the search then tries every
+/// sample of one rank against every sample of another.
 [[nodiscard]] inline std::uint64_t budget_of(const balance_options& options, std::size_t samples) {
     const bool pairs = options.loads > 1 || options.mode == balance_mode::capacity || !options.groups.empty();
     return options.budget != automatic_budget ? options.budget : 65536 + (pairs ? 1024 : 32) * std::uint64_t{samples};
 }
 
 /// Searches for a good assignment. Returns the rank of each sample, or nothing if no assignment was found that fits the
-/// ranks. The second value is true if the largest load is known to be the smallest possible.
+/// capacity. The second returned value is true if the largest load is known to be the smallest possible.
 template <class Load>
 [[nodiscard]] std::pair<rank_list, bool> search(const sample_items& samples, std::uint32_t ranks,
                                                 const balance_options& options) {

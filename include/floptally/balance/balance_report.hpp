@@ -100,8 +100,7 @@ struct balance_report {
     return report;
 }
 
-/// Returns the comparison of two assignments: the one of `contiguous`, which cuts the samples in their order, and
-/// `after`.
+/// Compares the contiguous assignment (the samples are cut, in their order, into one piece for each rank) with `after`.
 template <cost_range Costs>
 [[nodiscard]] balance_report balance_report_of(const Costs& costs, const assignment& after) {
     return balance_report_of(contiguous(costs, after.ranks(), after.loads_per_rank), after);

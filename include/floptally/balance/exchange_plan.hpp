@@ -132,8 +132,8 @@ class exchange_plan {
         return {rank, buffer(samples, rank, owners_, destinations_), buffer(samples, rank, destinations_, owners_)};
     }
 
-    /// Returns the plan that sends each sample back to its owner, in its microbatch. It sends the buffers that this
-    /// plan receives.
+    /// Returns the plan that sends each sample back to its owner, in its microbatch. The returned plan sends the
+    /// buffers that this plan receives.
     [[nodiscard]] exchange_plan inverse() const {
         exchange_plan back = *this;
         std::swap(back.owners_, back.destinations_);
@@ -162,8 +162,8 @@ class exchange_plan {
         require_as_many(owners_.size(), "owners", bytes_.size(), "sizes");
         constexpr std::uint64_t most =
             std::numeric_limits<std::uint64_t>::max() / exchange_alignment * exchange_alignment;
-        // If the caller sets no limit, the limit is `most`. A larger size, rounded up to a multiple of 8, would not fit
-        // 64 bits.
+        // If the caller sets no limit, the limit of a buffer is `most` bytes. A larger size, rounded up to a multiple
+        // of 8, would not fit 64 bits.
         const bool own_limit = max_buffer_bytes < most;
         for (std::size_t i = 0; i < bytes_.size(); ++i) {
             const bool fits = bytes_[i] <= std::numeric_limits<std::uint64_t>::max() / bytes_per_element;
@@ -320,8 +320,8 @@ class exchange_schema {
 
 }  // namespace detail
 
-/// Throws on every rank if ranks have different plans. Their exchange would hang or deliver wrong bytes. It takes
-/// one MAX all-reduce of twelve integers over the ranks of the plan.
+/// Throws on every rank if ranks have different plans. Their exchange would hang or deliver wrong bytes. The check
+/// takes one MAX all-reduce of twelve integers over the ranks of the plan.
 template <integer_reducer Reducer>
 void require_same_plan(const exchange_plan& plan, Reducer& everyone) {
     detail::agree(detail::exchange_schema(plan), everyone);
@@ -329,8 +329,8 @@ void require_same_plan(const exchange_plan& plan, Reducer& everyone) {
 
 /// Runs `prepare`, which may fail on one rank alone (buffers of a wrong size, no memory). If it throws on one rank,
 /// every rank throws, so that no rank begins an exchange and waits for a rank that failed. The failed rank throws its
-/// own error, the others an error that names the rank. It takes one MAX all-reduce of one integer after `prepare`.
-/// `mpi.hpp` and `nccl.hpp` call it before each exchange. Call it yourself around the allocation of buffers.
+/// own error, the others an error that names the rank. The check takes one MAX all-reduce of one integer. `mpi.hpp` and
+/// `nccl.hpp` use it before each exchange. Call it yourself around the allocation of buffers.
 template <integer_reducer Reducer, class Prepare>
 void prepare_together(std::uint64_t rank, Reducer& everyone, Prepare prepare) {
     std::exception_ptr own_error;
@@ -339,8 +339,8 @@ void prepare_together(std::uint64_t rank, Reducer& everyone, Prepare prepare) {
     } catch (...) {
         own_error = std::current_exception();
     }
-    std::uint64_t failed = own_error ? rank + 1 : 0;  // If several ranks failed, the error names the one with the
-                                                      // largest number.
+    std::uint64_t failed = own_error ? rank + 1 : 0;  // If several ranks failed, the error names the failed rank with
+                                                      // the largest number.
     everyone.max(std::span<std::uint64_t>(&failed, 1));
     if (own_error) {
         std::rethrow_exception(own_error);

@@ -320,7 +320,7 @@ class packed_slots {
                            bool may_be_fewer)
         : real_(real), slots_(slots), num_real_seqs_(num_real_seqs), may_be_fewer_(may_be_fewer) {}
 
-    // Errors call the lists of sequences and of slots by these names.
+    // Errors use these names for the list of sequences and the list of slots.
     [[nodiscard]] constexpr const char* real_field() const { return may_be_fewer_ ? "cu_seqlens_real" : "cu_seqlens"; }
     [[nodiscard]] constexpr const char* slots_field() const {
         return may_be_fewer_ ? "cu_seqlens" : "cu_seqlens_padded";

@@ -61,7 +61,7 @@ class integer_view {
 namespace floptally::inline v0_3::detail {
 
 /// The integers of a view as a span of one type. Copies integers of another type. A copied integer that does not fit
-/// becomes the nearest one that does.
+/// the type becomes the nearest integer that does.
 template <class Integer>
 class integers_as {
   public:
@@ -102,8 +102,8 @@ template <class Integer>
 /// `std::uint64_t`. Copies integers of other types. So the call is compiled for three pairs of types instead of
 /// sixteen.
 ///
-/// If one view has a negative integer and the other one above 2^63 - 1, then the second becomes 2^63 - 1: a batch can
-/// have neither.
+/// If one view has a negative integer and the other view has an integer above 2^63 - 1, the large integer becomes 2^63
+/// - 1. No valid batch has either.
 template <class With>
 void visit_both(const integer_view& first, const integer_view& second, With with) {
     const auto as = [&]<class Integer>(Integer /*type*/) {

@@ -118,10 +118,11 @@ template <integer T>
 
 /// A list of lengths in memory. Every list of lengths has
 /// - `checked(i)`: length i; throws `error` if it is invalid;
-/// - `unchecked(i)`: length i modulo the width of T, for a vectorized loop;
-/// - `unwrapped(first, n)`: true if n unchecked lengths with a sum below 2^31 are the true lengths;
-/// - `total(first, n, unchecked_sum)`: the sum of n lengths, from boundaries if the list has them. Otherwise it is
-///   `unchecked_sum`, the sum of the unchecked lengths.
+/// - `unchecked(i)`: length i modulo 2^32 or 2^64 (the width of T), for a vectorized loop;
+/// - `unwrapped(first, n)`: true if the n unchecked lengths are the true lengths. Call it only if their sum is below
+///   2^31;
+/// - `total(first, n, unchecked_sum)`: the sum of n lengths, from boundaries if the list has them. Without boundaries
+///   the sum is `unchecked_sum`, the sum of the unchecked lengths.
 template <integer T>
 struct plain_lengths {
     const T* lengths;
@@ -176,14 +177,14 @@ struct boundary_lengths {
     }
 };
 
-/// Sums over the lengths that are added in one call. It has the sums that every tally has, but not the pairs of masks.
+/// Sums over the lengths that are added in one call: their number, tokens and squares, but not the pairs of masks.
 struct fixed_sums {
     std::uint64_t count = 0;  ///< number of lengths above 0
     std::uint64_t tokens = 0;
     std::uint64_t squares = 0;
 
     /// Adds one length. Only the sum of squares is checked for overflow. A length L adds at most L² tokens and, for the
-    /// library's masks, at most L² pairs, so these sums cannot overflow before it.
+    /// library's masks, at most L² pairs, so these sums cannot overflow before the squares.
     constexpr void add(std::uint32_t length) {
         squares = checked(squares, "squares") + std::uint64_t{length} * length;
         tokens += length;
@@ -323,7 +324,7 @@ template <class List>
     }
 }
 
-/// Returns the sums of the first `n` lengths. Most batches are one block. The sums of the first block are written
+/// Returns the sums of the first `n` lengths. Most batches fit one block. The sums of a single block are written
 /// without clearing the memory first.
 template <class List>
 [[nodiscard]] constexpr borrowed_sums sums_of(const List& list, std::size_t n, const sum_space& space, view seen) {

@@ -36,7 +36,7 @@ class split_tally : public adds_batches<split_tally> {
         static_cast<void>(total());  // This sum throws if the masks differ.
     }
 
-    /// Adds a source, or one sample and its slot, like `tally::add`. `adds_batches` has the short calls.
+    /// Adds a source, or one sample and its slot, like `tally::add`. For short calls see `adds_batches`.
     template <batch_source Source>
     constexpr void add(const Source& source) {
         split_tally sum = *this;
@@ -72,7 +72,7 @@ class split_tally : public adds_batches<split_tally> {
     /// Returns the masks that the tallies were built with.
     [[nodiscard]] constexpr const mask_set& masks() const { return real_.masks(); }
 
-    /// Returns the tally of sequences with a real token: useful counts the tokens, padded their slots.
+    /// Returns the tally of sequences with a real token. Its useful view counts tokens, its padded view slots.
     [[nodiscard]] constexpr const tally& real() const { return real_; }
     /// Returns the tally of slots without a real token. They count only as padded.
     [[nodiscard]] constexpr const tally& mock() const { return mock_; }

@@ -43,9 +43,9 @@ constexpr void require_amounts(view seen) {
 /// Exact sums over the samples of a batch, in 64-bit integer accumulators.
 ///
 /// A tally does not depend on a model's hidden size. Tallies can be summed over microbatches, ranks and time in any
-/// order, with the same bits. Build it with the masks of the model: `tally{model.masks()}`. If a mask's pairs follow
-/// from sums such as Σ length and Σ length², the mask needs no accumulator of its own. Only construction allocates
-/// memory; adding does not. An error leaves the tally unchanged. A moved-from tally can only be assigned to.
+/// order, with the same result. Build a tally with the masks of the model: `tally{model.masks()}`. If a mask's pairs
+/// follow from sums such as Σ length and Σ length², the mask needs no accumulator of its own. Only construction
+/// allocates memory; adding does not. An error leaves the tally unchanged. A moved-from tally can only be assigned to.
 class tally : public adds_batches<tally> {
   private:
     // Private members come first: clang evaluates a template in a constant expression only after its definition.
@@ -160,7 +160,7 @@ class tally : public adds_batches<tally> {
         const std::size_t index = masks().find(measured);
         return index != masks().size() && measured.is_measured() && (measured_ & bit_of(index)) != 0;
     }
-    /// Records that an amount of a measured statistic was added, even if it was 0. Call it if the accumulators come
+    /// Records that an amount of a measured statistic was added, even if it was 0. Call this if the accumulators come
     /// from a sum over ranks or from a file. Such accumulators do not show whether an amount of 0 was added. Has no
     /// effect for a statistic that this tally does not count.
     constexpr void mark_measured(const statistic& measured) {

@@ -88,8 +88,8 @@ template <class Sample>
 /// the fixed accumulators of the text and, if the model has them, of the towers. Then it has Σ pairs of each mask that
 /// is not a polynomial of the fixed accumulators. An addition changes all accumulators or none.
 ///
-/// `tally_accumulators` also has memory for the amounts that are about to be added, which are checked first. So
-/// counting a batch allocates nothing.
+/// `tally_accumulators` also has memory for amounts that are checked before they are added. So counting a batch
+/// allocates nothing.
 class tally_accumulators {
   public:
     static constexpr std::size_t fixed = 7;  ///< number of fixed accumulators of one modality
@@ -178,14 +178,14 @@ class tally_accumulators {
         }
     };
 
-    /// Calls `apply(accumulator, amount)` for every accumulator. `amount` is what `times` samples equal to `unit` add
-    /// to it.
+    /// Calls `apply(accumulator, amount)` for every accumulator. `amount` is the amount that `times` samples equal to
+    /// `unit` add to it.
     template <class Unit, class Apply>
     constexpr void each_amount(const Unit& unit, std::uint64_t times, Apply apply) const {
         std::size_t place = 0;
         const auto visit = [&](modality in, const auto& which) {
             const uint128 product = in == modality_of(unit) ? times * amount_of(which, unit) : 0;
-            // The product has 128 bits. It cannot overflow, because the sum of tokens would overflow 64 bits before.
+            // The 128-bit product cannot overflow, because the sum of tokens would overflow 64 bits before it.
             if ((product >> 64) != 0) {
                 throw_overflow(place);
             }

@@ -90,8 +90,8 @@ struct decoded_keys {
     if (attends.is<mask_statistics::best_compressed_keys>()) {
         return {true, attends.pairs(all)};
     }
-    // A query reads the blocks of keys that were complete at the previous token. So these are the pairs of the same
-    // queries with one cached token less.
+    // A query reads the compressed blocks that were complete at the previous token. Their number equals the number of
+    // pairs of the same queries with one cached token less.
     if (attends.is<mask_statistics::compressed_keys>()) {
         return {true, attends.pairs({.length = all.length, .past = all.past - 1})};
     }
@@ -118,7 +118,7 @@ struct decoded_keys {
 }
 
 /// Counts the cached (past) keys to which a sequence or a run of passes attends under mask `i`. If `i` equals the
-/// number of masks, it returns another number: how many passes have cached tokens. A sequence is one pass.
+/// number of masks, counts the passes that have cached tokens instead. A sequence is one pass.
 struct cached_sums {
     const mask_set& masks;
 
@@ -143,8 +143,8 @@ namespace floptally::inline v0_3 {
 /// - Attention is one fused kernel under every plan. It reads q, k and v and writes its output; scores stay on chip.
 ///   Its backward moves twice that. Keys and values count with their own number of heads.
 /// - Weights are read once in each pass of each of the `batches` (microbatches of all replicas). At most as many
-///   experts are read as tokens visit. The gradient of each weight is written as often.
-/// - The new tokens of a sequence read the cache once: the keys of the past that they see. A recurrent state is read
+///   experts are read as tokens visit. The gradient of a weight is written as often as the weight is read.
+/// - The new tokens of a sequence read the cache once: the cached keys that they attend to. A recurrent state is read
 ///   and written once for each sequence with a past; otherwise it stays on chip.
 /// - An adapter (LoRA) is two more products: A reads X and writes a value as wide as the adapter's rank. B reads that
 ///   value and writes a summand of Y.
@@ -196,7 +196,7 @@ class byte_counter : public adds_batches<byte_counter> {
     /// each batch has one token, the number of experts that are read is then known.
     void mark_alike() { alike_ = true; }
 
-    /// Adds another batch of the same model.
+    /// Adds the batches of another counter for the same model.
     byte_counter& operator+=(const byte_counter& other) {
         seen_ += other.seen_;
         if (other.distinct_experts_) {

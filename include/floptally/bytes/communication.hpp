@@ -29,7 +29,7 @@ enum class collective : std::uint8_t {
     all_reduce,      ///< each rank has a summand and gets the whole sum
     all_gather,      ///< each rank has a part of a tensor and gets the whole tensor
     reduce_scatter,  ///< each rank has a summand and gets its part of the sum
-    all_to_all,      ///< each rank has a different part for each other rank
+    all_to_all,      ///< each rank sends a different part to each other rank
     send             ///< a rank sends a tensor to one other rank
 };
 /// The number of collectives.
@@ -55,7 +55,7 @@ inline constexpr const char* context_exchange_names[] = {"ring", "all_gather", "
 /// Returns the number of elements that each of `ranks` ranks sends (and receives) for a tensor.
 ///
 /// `elements` is the size of the input of an all-reduce or a reduce-scatter, and of the result of an all-gather. For an
-/// all-to-all it is the size of all tensors of one rank, for a send that of the tensor. A ring passes chunks of
+/// all-to-all it is the size of all tensors of one rank, for a send the size of the tensor. A ring passes chunks of
 /// equal size: n - 1 chunks for an all-gather or a reduce-scatter, twice as many for an all-reduce. A tensor is padded
 /// to a multiple of the ranks, as frameworks do.
 [[nodiscard]] constexpr uint128 sent_elements(collective operation, std::uint64_t ranks, uint128 elements) {
@@ -152,7 +152,7 @@ struct group_bandwidths {
     }
 
     /// Returns the bandwidth of a group, or an empty result if it is not set. If expert_dp or dp_replicate has no
-    /// bandwidth, the bandwidth of dp is used. If etp has none, that of tp is used.
+    /// bandwidth, the bandwidth of dp is used. If etp has no bandwidth, the bandwidth of tp is used.
     [[nodiscard]] std::optional<double> of(parallel_axis over) const {
         const std::optional<double>& own = gbps[static_cast<std::size_t>(over)];
         const bool is_of_data = over == parallel_axis::expert_dp || over == parallel_axis::dp_replicate;
@@ -169,7 +169,7 @@ struct communication_time {
     uint128 bytes = 0;                       ///< bytes that a rank sends; an estimate if only an upper bound is known
     std::optional<double> seconds{};         ///< time in seconds; empty if the group has no bandwidth
     bool is_estimate = false;                ///< true: the bytes assume that tokens choose experts uniformly
-    std::optional<uint128> between_nodes{};  ///< the part of `bytes` that goes to other nodes
+    std::optional<uint128> between_nodes{};  ///< the part of `bytes` that goes to other nodes; empty if unknown
 };
 
 /// Returns the time that each group's bytes need at its bandwidth. It assumes that nothing else runs, that every rank

@@ -37,7 +37,7 @@ namespace floptally::inline v0_3::detail {
 // Finds the exchanges of tensor, expert and context parallelism in a part of a model. It derives them from the sharding
 // of the part's entries and from the values that the entries read and write.
 
-/// The sizes of a rank's groups that exchange activations, and how they exchange them.
+/// The groups of ranks that exchange activations: their sizes, and the method and bits of the exchanges.
 struct activation_groups {
     const parallel_layout& layout;
     std::uint64_t gpus_per_node = 0;
@@ -147,8 +147,8 @@ class part_exchanges {
         }
     }
 
-    /// Adds the all-reduce of a row-split matrix's result. In the backward each rank has the whole gradient already.
-    /// With sequence parallelism the ranks all-gather that gradient.
+    /// Adds the all-reduce of a row-split matrix's result. With sequence parallelism the backward also all-gathers the
+    /// gradient of the result. Without it each rank already has the whole gradient.
     void end_shard(const cost_entry& entry, std::uint64_t out, moment when) {
         put_tp(entry, groups_.sequence_parallel ? collective::reduce_scatter : collective::all_reduce, moment::forward,
                out);
@@ -215,7 +215,7 @@ class part_exchanges {
     }
 
     /// Adds the copies of tokens that go to the ranks of their experts and come back. It counts all copies of a rank's
-    /// tokens as sent. This is an upper bound: copies for the rank's own experts stay there.
+    /// tokens as sent. This is an upper bound: copies for the rank's own experts do not leave it.
     void put_experts() {
         const moved_elements moved(entries(), units_);
         const tensor_flow flow(entries());
@@ -354,7 +354,7 @@ class part_exchanges {
 
 namespace floptally::inline v0_3 {
 
-/// Options of how ranks exchange tensors.
+/// Options that decide how ranks exchange tensors.
 struct communication_options {
     rank_options ranks{};                   ///< how the model is split over ranks, including sequence parallelism
     zero_stage sharded = zero_stage::none;  ///< the states that data-parallel ranks shard (ZeRO)
@@ -467,7 +467,7 @@ inline void put_data_parallel(std::span<const model_part> parts, const parallel_
 }
 
 /// Returns the first entry of a part that is a matrix over the hidden states, and sets `width` to the width of the
-/// hidden states. Returns null if no entry has a width.
+/// hidden states. Returns null if no such entry has a known width.
 [[nodiscard]] inline const cost_entry* reader_of_stream(const cost& part, std::uint64_t& width) {
     for (const cost_entry& entry : part.entries()) {
         const bool reads =
@@ -581,11 +581,11 @@ inline void put_pipeline(std::span<const model_part> parts, const parallel_layou
 
 /// Counts the bytes that the layout's rank sends in a step. Each collective runs as a ring (`sent_elements`).
 ///
-/// - Tensor parallel: A value that ranks need whole before a column-split matrix has an all-reduce of its gradient. A
-///   row-split matrix has an all-reduce of its result. Matrices that read the same value (q, k and v; gate and up)
-///   share one all-reduce. A sharded vocabulary adds an exchange of the look-up's result, and of three numbers a
-///   token for the loss. Sequence parallelism replaces each all-reduce by an all-gather and a reduce-scatter. The value
-///   is then gathered again for the gradient of weights, and gradients of replicated weights are added up.
+/// - Tensor parallel: A column-split matrix reads a value that each rank has whole: the ranks all-reduce its gradient.
+///   The ranks also all-reduce the result of a row-split matrix. Matrices that read the same value (q, k and v; gate
+///   and up) share one all-reduce. A sharded vocabulary adds an exchange of the look-up's result, and of three numbers
+///   a token for the loss. Sequence parallelism replaces each all-reduce by an all-gather and a reduce-scatter. The
+///   value is then gathered again for the gradient of weights, and gradients of replicated weights are added up.
 /// - Experts: Each copy of a token goes to the rank of its expert and back (all-to-all). The router decides how many
 ///   copies leave a rank: `bytes` counts all of them, `uniform` counts (n - 1) / n. The etp ranks of an expert gather
 ///   the copies and scatter the results, as Megatron-Core's all-to-all dispatcher does.

@@ -49,9 +49,9 @@ struct fit_report {
     std::vector<stage_fit> stages{};
 };
 
-/// Computes the report. Each replica runs `options.microbatches` microbatches in a step, all equal to `microbatch`.
-/// `microbatch` is a tally of whole sequences. If `sizes` have a vpp of 1, the number of virtual stages is taken from
-/// the pipeline's layout text.
+/// Computes the memory and communication of each stage. Each replica runs `options.microbatches` microbatches in a
+/// step, all equal to `microbatch`. `microbatch` is a tally of whole sequences. If `sizes` have a vpp of 1, the number
+/// of virtual stages is taken from the pipeline's layout text.
 [[nodiscard]] inline fit_report fit_of(std::span<const model_part> model, const tally& microbatch,
                                        const parallel_sizes& sizes, const training_plan& plan = {},
                                        const memory_options& options = {},

@@ -68,8 +68,8 @@ struct layout_prediction {
     double bubble = 0;             ///< the part of the step in which the busiest stage waits for others
     double exposed_exchanges = 0;  ///< seconds of exchanges that no computation hides, on the slowest stage
     double optimizer = 0;          ///< seconds of the optimizer step
-    /// Seconds of exchanges within the passes that no computation hides, by group of ranks: of all microbatches, as an
-    /// average over the stages.
+    /// For each group of ranks, the seconds of exchanges in passes that no computation hides: the sum over all
+    /// microbatches, averaged over the stages.
     std::array<double, parallel_axis_count> exposed_in_passes{};
 };
 
@@ -80,7 +80,7 @@ namespace floptally::inline v0_3::detail {
 /// The seconds that each pass of a model unit (such as one layer) takes, for one microbatch on one rank.
 struct pass_seconds {
     double forward = 0;
-    double backward_data = 0;  ///< the time includes recompute
+    double backward_data = 0;  ///< seconds of this pass, with recompute
     double backward_weights = 0;
     double core_forward = 0;   ///< the part of `forward` that attention cores take
     double core_backward = 0;  ///< the part of `backward_data` that attention cores take
@@ -98,16 +98,16 @@ struct pass_seconds {
 /// The seconds of each phase of one component, for one microbatch on one rank: index by `phase`.
 using phase_seconds = std::array<double, 4>;
 
-/// The work of a model unit (such as one layer) for each kind of microbatch.
+/// The work of a model unit (such as one layer) for each microbatch, or for only one if all microbatches are alike.
 struct unit_work {
     std::vector<component_name> components{};
     std::vector<char> is_core{};  ///< for each component: 1 if it is an attention core
-    /// For each kind of microbatch and component, the seconds of its FLOPs at peak rate.
+    /// For each microbatch and component, the seconds of the component's FLOPs at peak rate.
     std::vector<std::vector<phase_seconds>> at_peak{};
 };
 
-/// For each kind of microbatch and each component of a `unit_work`, the seconds that its bytes take at the bandwidth of
-/// the memory. One more component at the end has all bytes of components without FLOPs, such as norms.
+/// For each microbatch and each component of a `unit_work`, the seconds that the component's bytes take at the
+/// bandwidth of the memory. One more component at the end has all bytes of components without FLOPs, such as norms.
 using unit_traffic = std::vector<std::vector<phase_seconds>>;
 
 /// Returns the seconds of a unit's passes. A component takes the time of its FLOPs or the time of its bytes, whichever
@@ -138,7 +138,7 @@ using unit_traffic = std::vector<std::vector<phase_seconds>>;
 /// The bytes that ranks exchange to run a model unit (such as one layer) for one microbatch, by group of ranks and
 /// pass.
 struct pass_bytes {
-    /// Second index: forward, backward_data with recompute, backward_weights.
+    /// The second index is the pass: forward, backward_data with recompute, backward_weights.
     double bytes[parallel_axis_count][3] = {};
 
     void add(const pass_bytes& other, double times) {
@@ -178,7 +178,7 @@ class unit_cache {
   public:
     using key = std::array<std::uint64_t, Sizes>;
 
-    /// Returns the known values of all units for these sizes.
+    /// Returns the values of all units for these sizes; a value is empty until it is computed.
     [[nodiscard]] std::vector<std::optional<Value>>& of(const key& sizes) { return known_[sizes]; }
 
     template <class Make>
@@ -308,7 +308,7 @@ class layout_predictor {
                 .gpus_per_node = cluster_.network.gpus_per_node,
                 .gathered_bits = memory_.gathered_bits};
     }
-    /// Returns how a layout splits the layers over its chunks.
+    /// Returns how a layout splits the layers over the chunks of its pipeline.
     [[nodiscard]] pipeline_split split_of_layers(const training_layout& layout) const {
         return split_of(units_.model(), layout.sizes, memory_.ranks);
     }
@@ -448,7 +448,7 @@ class layout_predictor {
         return known;
     }
 
-    /// Returns the order of passes that is published for the schedule of a layout.
+    /// Returns the published order of passes of the layout's pipeline schedule, such as 1F1B.
     [[nodiscard]] const pipeline_order& order_of(const training_layout& layout) {
         const pipeline_schedule schedule = schedule_of(layout);
         const std::array<std::uint64_t, 4> key{static_cast<std::uint64_t>(schedule), layout.sizes.pp, layout.sizes.vpp,
@@ -458,8 +458,8 @@ class layout_predictor {
             return found->second;
         }
         pipeline_order order(schedule, layout.sizes.pp, layout.sizes.vpp, layout.microbatches);
-        // The order is kept for later layouts with as many chunks and microbatches. All kept orders take at most some
-        // 100 MB.
+        // Later layouts with the same schedule and equally many chunks and microbatches reuse this order. All stored
+        // orders together take at most some 100 MB.
         passes_kept_ += order.chunks() * order.microbatches();
         if (passes_kept_ > 2'000'000) {
             orders_.clear();
@@ -483,11 +483,11 @@ class layout_predictor {
         batch.add_lengths(lengths_of(microbatch, samples));
         return batch;
     }
-    /// The tallies of all microbatches, for one number of sequences in a microbatch.
+    /// The tallies of all microbatches, each with the same number of sequences.
     struct batches {
-        std::vector<tally> all{};    ///< every microbatch, or only one if all are alike
+        std::vector<tally> all{};    ///< tally of each microbatch, or only one tally if all are alike
         std::size_t fullest = 0;     ///< index of the microbatch with the most tokens
-        std::vector<double> part{};  ///< for each microbatch, its tokens ÷ the tokens of the fullest
+        std::vector<double> part{};  ///< for each microbatch, its tokens ÷ the tokens of the fullest microbatch
     };
     [[nodiscard]] const batches& batches_of(std::uint64_t samples) {
         batches& known = batches_[samples];
@@ -631,8 +631,8 @@ class layout_predictor {
         }
         return seconds;
     }
-    /// Returns the bytes that cross links within and between nodes for each byte of token copies that a rank sends to
-    /// experts, if a token goes once to each node that has experts which it chose. There it is copied to their ranks.
+    /// Returns the bytes that cross links within nodes, and between nodes, for each byte of token copies that a rank
+    /// sends to experts. A token goes once to each node of its chosen experts, and is copied to their ranks there.
     /// `between` is the part of the copies for other nodes.
     [[nodiscard]] std::pair<double, double> sent_once(const rank_group& group, double between) const {
         std::vector<std::uint64_t> nodes;
@@ -699,7 +699,7 @@ class layout_predictor {
     [[nodiscard]] detail::pass_bytes exchanged(std::size_t unit, const training_layout& layout, const tally& batch,
                                                const training_plan& plan, const communication_options& options) const {
         const parallel_sizes& sizes = layout.sizes;
-        // Sizes alone decide the bytes of activations, so one stage of one replica is enough.
+        // The bytes of activations depend only on the sizes of groups, so rank 0 of a single pipeline stage is enough.
         const parallel_sizes of_stage{
             .dp = sizes.dp, .cp = sizes.cp, .tp = sizes.tp, .ep = sizes.ep, .etp = sizes.expert_tp()};
         const parallel_layout rank(of_stage, of_stage.world_size(), 0);
@@ -905,7 +905,7 @@ class layout_predictor {
         const std::size_t kinds = microbatches.all.size();
         const double shown_part = 1 - (sizes.vpp > 1 ? trainer_.hidden_interleaved
                                                      : trainer_.hidden[static_cast<std::size_t>(parallel_axis::pp)]);
-        // The seconds that the messages from each chunk to the next one take, and the messages back.
+        // For each chunk and the next one, the seconds of the messages forward and of the messages back.
         auto& messages = messages_.of({sizes.tp, sizes.cp, together, layout.microbatch});
         std::vector<detail::message_bytes> between(chunks - 1);
         std::size_t entered = pipeline.chunks.front().layers.empty() ? 0 : pipeline.chunks.front().layers.front().first;
@@ -917,9 +917,9 @@ class layout_predictor {
             const double of_byte = byte_seconds[chunk % sizes.pp][static_cast<std::size_t>(parallel_axis::pp)];
             between[chunk] = {own.forward * of_byte, own.backward * of_byte};
         }
-        // All three lists have the seconds of each chunk's passes. `work_seconds` has the time of their work at the
-        // cluster's efficiency and `peak` at 100 %, for each kind of microbatch. `exposed` has the time of their
-        // exchanges that no computation hides, for the fullest microbatch.
+        // All three lists have the seconds of each chunk's passes. `work_seconds` has the time of each microbatch's
+        // work at the cluster's efficiency. `peak` has that time at 100 % efficiency. `exposed` has the exchanges of
+        // the fullest microbatch that no computation hides.
         std::vector<detail::pass_seconds> peak(chunks * kinds);
         std::vector<detail::pass_seconds> work_seconds(chunks * kinds);
         std::vector<detail::pass_seconds> exposed(chunks);
@@ -948,8 +948,8 @@ class layout_predictor {
                 }
             });
             const detail::pass_seconds& own = work_seconds[microbatches.fullest * chunks + chunk];
-            // Only attention cores hide the exchanges of context parallelism, and everything but them hides those of
-            // tensor parallelism. Exchanges over other groups run behind what is left of the pass.
+            // Attention cores hide the exchanges of context parallelism. All other work of a pass hides the exchanges
+            // of tensor parallelism. Time that hides no exchange yet can hide the exchanges over other groups.
             const double cores[3] = {own.core_forward, own.core_backward, 0};
             const double all[3] = {own.forward, own.backward_data, own.backward_weights};
             double passes[3] = {};
@@ -1045,7 +1045,7 @@ class layout_predictor {
         return latest;
     }
 
-    /// Returns the tokens of the replica with the most tokens, in microbatches as full as the fullest.
+    /// Returns the tokens of the replica with the most tokens ÷ the tokens of the fullest microbatch.
     [[nodiscard]] static double full_microbatches(const training_layout& layout, const batches& microbatches) {
         if (microbatches.all.size() == 1) {
             return static_cast<double>(layout.microbatches);
@@ -1061,7 +1061,7 @@ class layout_predictor {
         return most;
     }
 
-    /// Returns the seconds that the optimizer of a stage needs to move its state through the memory.
+    /// Returns the seconds that a stage needs to move the optimizer's state through the memory.
     [[nodiscard]] double optimizer_seconds(const training_layout& layout, const parallel_layout& first,
                                            const detail::chunk_units& stage, const training_plan& plan) {
         if (!cluster_.memory_tbps) {
@@ -1138,7 +1138,7 @@ class layout_predictor {
                    : order_of(layout).run(work).makespan;
     }
 
-    /// Returns the time that the stage with the most work needs for it, and for the exchanges of its passes.
+    /// Returns the seconds that the busiest stage needs for its passes, including their exposed exchanges.
     [[nodiscard]] static double longest_work(const training_layout& layout, std::span<const detail::pass_seconds> work,
                                              std::span<const detail::pass_seconds> exposed,
                                              const batches& microbatches) {

@@ -18,10 +18,10 @@
 
 namespace floptally::inline v0_3 {
 
-/// Consecutive steps of an inference engine. In each of them the same requests run the same numbers of new tokens.
+/// Consecutive steps of an inference engine. In every step the same requests process the same numbers of new tokens.
 struct equal_steps {
     std::uint32_t steps = 0;
-    std::vector<pass_run> runs{};  ///< for each request, the `steps` passes that it runs
+    std::vector<pass_run> runs{};  ///< one run of `steps` passes for each request
 };
 
 /// Returns the steps of an engine that starts all requests together and drops each request when it is done. A new
@@ -57,9 +57,9 @@ struct equal_steps {
     return steps;
 }
 
-/// Counts the bytes of requests that are decoded together (`steps_of`). Each step reads the weights once, and the cache
-/// of every request. It reads at most as many experts as its tokens visit. Throws `error` for a model with measured
-/// numbers.
+/// Counts the bytes of requests that are decoded together (`steps_of`). Each step reads the weights and the cache of
+/// every request once. A step reads at most as many experts as its tokens visit. Throws `error` for a model whose cost
+/// needs measured numbers.
 template <model_record Model>
 [[nodiscard]] step_bytes bytes_of_requests(const Model& model, std::span<const request> requests,
                                            std::uint32_t prefill_chunk = whole_prompt, const training_plan& plan = {},

@@ -30,8 +30,8 @@ namespace floptally::inline v0_3 {
 /// Kinds of data that move between a device's memory and its compute units.
 enum class byte_kind : std::uint8_t {
     weights,      ///< weights that products, norms and look-ups read
-    gradients,    ///< gradients of weights that the backward writes
-    activations,  ///< operands that products read and results that they write
+    gradients,    ///< weight gradients that the backward writes
+    activations,  ///< inputs that matrix products read, and outputs that matrix products write
     cache         ///< keys, values and recurrent states of a sequence's past
 };
 /// The number of kinds of bytes.
@@ -92,10 +92,10 @@ struct component_bytes {
     }
 };
 
-/// Bytes that a batch moves, by component, phase and kind. They are exact integers under the model of `byte_counter`.
+/// Bytes that a batch moves, by component, phase and kind. They are exact under the assumptions of `byte_counter`.
 struct step_bytes {
     std::vector<component_bytes> components{};
-    /// Components with operands of unknown width. The bytes of their activations are missing here.
+    /// Components with operands of unknown width. The sums lack the bytes of these components' activations.
     std::vector<std::string> unsaid{};
     /// Components whose bytes are an upper bound. Examples are keys with an unknown number of heads, and a convolution
     /// over some of its input's channels.
@@ -108,7 +108,7 @@ struct step_bytes {
     /// these bytes do not depend on the tokens' choices.
     std::optional<uint128> uniform_weights{};
 
-    /// Returns the bytes of a component, or null if it has none.
+    /// Returns the bytes of the component with this name, or null if no such component moves bytes.
     [[nodiscard]] const component_bytes* find(std::string_view name) const {
         for (const component_bytes& component : components) {
             if (component.name.view() == name) {
@@ -117,7 +117,7 @@ struct step_bytes {
         }
         return nullptr;
     }
-    /// Returns the bytes of a component. Throws `error` if it has none.
+    /// Returns the bytes of the component with this name. Throws `error` if no such component moves bytes.
     [[nodiscard]] const component_bytes& operator[](std::string_view name) const {
         if (const component_bytes* const found = find(name)) {
             return *found;
@@ -133,7 +133,7 @@ struct step_bytes {
         }
         return sum;
     }
-    /// Returns all bytes.
+    /// Returns the bytes of all components, phases and kinds.
     [[nodiscard]] uint128 total() const {
         uint128 sum = 0;
         for (const component_bytes& component : components) {
@@ -185,8 +185,8 @@ struct step_bytes {
 }
 
 /// Returns the expected number of distinct experts that `tokens` tokens of one batch visit in a layer. Each token
-/// chooses `chosen` of `experts` uniformly: E (1 - (1 - k / E)^n). Trained routers choose less evenly and visit fewer
-/// experts.
+/// chooses k = `chosen` of E = `experts` uniformly, so n = `tokens` tokens visit E (1 - (1 - k / E)^n). Trained routers
+/// choose less evenly and visit fewer experts.
 [[nodiscard]] inline double uniform_distinct_experts(std::uint64_t experts, std::uint64_t chosen, double tokens) {
     require_positive(experts, "experts");
     if (chosen >= experts) {
@@ -224,9 +224,9 @@ struct bandwidth_utilization {
 /// Computes the model bandwidth utilization of a decode step (Databricks, "LLM Inference Performance Engineering",
 /// 2023).
 ///
-/// The numerator is the weights, once for each batch, plus the cache of every sequence's past; activations do not
-/// count. The denominator is what the memories of all GPUs can move in `seconds` at `memory_tbps` (10^12 bytes a
-/// second) each.
+/// The MBU's numerator is the bytes of the weights (once for each batch) plus the cache of every sequence's past.
+/// Activations do not count. The denominator is the bytes that the memories of all GPUs can move in `seconds` at
+/// `memory_tbps` (10^12 bytes a second) each.
 [[nodiscard]] inline bandwidth_utilization model_bandwidth_utilization(const step_bytes& moved, double seconds,
                                                                        std::uint64_t gpus, double memory_tbps) {
     detail::require_finite_positive(seconds, "seconds");
@@ -244,10 +244,10 @@ struct bandwidth_utilization {
     return used;
 }
 
-/// Returns the GPU-seconds that a step loses to memory even with perfect kernels. For each phase of each component,
-/// this is the time of the bytes at the memory bandwidth minus the time of the FLOPs at their peak. Negative
+/// Returns the GPU-seconds that a step loses to memory even with perfect kernels. For each phase of each component, the
+/// loss is the time of its bytes at the memory bandwidth minus the time of its FLOPs at their peak. Negative
 /// differences count as 0. Set `of_products` to leave out components without matrix products (norms, look-ups), if the
-/// time of their kernels is measured separately.
+/// time of such kernels is measured separately.
 [[nodiscard]] inline double memory_bound_seconds(const step_bytes& moved, const std::vector<work_at_peak>& work,
                                                  double memory_tbps, bool of_products = false) {
     detail::require_finite_positive(memory_tbps, "memory_tbps");

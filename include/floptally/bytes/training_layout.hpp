@@ -21,8 +21,8 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// A layout with everything that decides its memory and time, the cluster that runs it, and the defaults of training
-/// frameworks.
+/// Describes the layout of a training step (all that decides its memory and time), the cluster, and the defaults of
+/// training frameworks.
 
 namespace floptally::inline v0_3 {
 
@@ -33,8 +33,8 @@ struct training_layout {
     std::uint64_t microbatches = 1;  ///< number of microbatches that each replica accumulates in a step
     zero_stage sharded = zero_stage::optimizer;
     recompute recomputed = recompute::none;
-    /// The order of a pipeline's passes. With one chunk per rank it is 1F1B, GPipe or ZB-H1. With several it is
-    /// interleaved.
+    /// The order of a pipeline's passes. With one chunk per rank it is 1F1B, GPipe or ZB-H1. With several chunks per
+    /// rank it is interleaved.
     pipeline_schedule schedule = pipeline_schedule::one_f_one_b;
     bool sequence_parallel = false;
 
@@ -73,8 +73,8 @@ inline constexpr const char* zero_stage_names[] = {"none", "optimizer", "gradien
 struct training_cluster {
     std::uint64_t gpus = 1;
     double peak_tflops = 0;  ///< dense peak of one GPU in the precision of the layers' matrices
-    /// Dense peak of one GPU for attention cores, routers and the lm_head. They stay in 16 bits if the layers run in
-    /// FP8 or FP4. 0: `peak_tflops`.
+    /// Dense peak of one GPU for attention cores, routers and the lm_head. These stay in 16 bits even if the layers run
+    /// in FP8 or FP4. 0 means the same as `peak_tflops`.
     double other_peak_tflops = 0;
     /// The part of the peak that each matrix product reaches, from 0 to 1. It is measured, or fitted to measured steps
     /// with `layout_predictor`. The MFU is lower, because it includes the bubble and the communication.
@@ -94,15 +94,15 @@ struct trainer_habits {
     layer_split layers = layer_split::automatic;
     bool has_tensor_parallel = true;
     bool has_pipelines = true;
-    /// For each `zero_stage`: true if a search for this trainer tries it.
+    /// For each `zero_stage`: true if a search for layouts of this trainer tries the stage.
     std::array<bool, 4> shards{false, true, false, false};
-    bool has_replicas = false;  ///< true: a search also tries replicas of sharded states, one for each node (HSDP)
+    bool has_replicas = false;  ///< true: a search for layouts also tries HSDP with one replica for each node
     bool has_zero_bubble = false;
     /// For each group of ranks, the part of its communication that runs at the same time as computation, from 0 to 1.
     std::array<double, parallel_axis_count> hidden{};
     /// For an interleaved pipeline: the part of its messages that runs at the same time as computation, from 0 to 1.
     double hidden_interleaved = 0;
-    /// True: a token goes once to each node that has experts which it chose. False: a copy goes to each expert.
+    /// True: each node with a chosen expert gets a token once. False: each chosen expert gets a copy of the token.
     bool sends_token_once = false;
     std::string_view note{};  ///< the settings of the trainer that these defaults assume
 };

@@ -58,8 +58,8 @@ namespace detail {
 /// Returns true if the file exists and can be opened.
 [[nodiscard]] inline bool can_open(const std::string& file) { return std::ifstream(file).is_open(); }
 
-/// Returns the file of a config. If `path` is a folder, this is its config.json, or else its model_index.json.
-/// Otherwise it is `path` itself.
+/// Returns the file of a config. If `path` is a folder, this is the folder's config.json or model_index.json. If `path`
+/// is no folder, it is `path` itself.
 [[nodiscard]] inline std::string config_file(const std::string& path) {
     if (path.empty() || !can_open(path + "/.")) {
         return path;

@@ -30,7 +30,8 @@ enum class json_numbers : std::uint8_t {
 namespace detail {
 
 /// The characters of a JSON text, one at a time, with their line and column. nlohmann_json does not accept Infinity and
-/// NaN. It gets a string of the same length instead, and `literals` remembers the position and the value.
+/// NaN. This class passes a string of the same length instead, and stores the literal's position and value in
+/// `literals`.
 class json_source {
   public:
     json_source(std::istream& text, json_numbers numbers) : text_(text.rdbuf()), numbers_(numbers) { fetch(); }
@@ -105,7 +106,7 @@ class json_source {
         }
         return text_ == nullptr ? traits::eof() : text_->sbumpc();
     }
-    /// Sets `next_` to the next character. Tracks whether it is inside a string, and replaces Infinity and NaN.
+    /// Sets `next_` to the next character. Tracks whether the character is inside a string. Replaces Infinity and NaN.
     void fetch() {
         const bool is_replaced = ahead_at_ < replaced_;
         next_ = taken();
@@ -157,7 +158,7 @@ class json_source {
     traits::int_type next_ = traits::eof();
     std::string ahead_;         // characters that were already taken from `text_` but not yet passed to the parser
     std::size_t ahead_at_ = 0;  // index of the next character of `ahead_`
-    std::size_t replaced_ = 0;  // number of characters that are still to come of the string that replaces a literal
+    std::size_t replaced_ = 0;  // the string that replaces a literal ends before this index of `ahead_`
     std::size_t line_ = 1;
     std::size_t column_ = 0;
     std::size_t strings_ = 0;

@@ -351,7 +351,8 @@ inline constexpr convention sglang{
 
 namespace recsys_examples {
 
-/// Counts h²/2 pairs for a history of h tokens and ignores windows. Within its group, a target attends only to itself.
+/// Counts h²/2 pairs for a history of h tokens and ignores windows. In its group of targets, a target counts only
+/// itself.
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model) {
     if (!attends.is<mask_statistics::hstu>()) {
@@ -546,7 +547,7 @@ namespace detail {
 }  // namespace detail
 
 /// Returns the names of the public counters that follow this convention, separated by commas: "trl, prime_rl" for
-/// "nanotron". Empty if there is none.
+/// "nanotron". Empty if no counter follows the convention.
 [[nodiscard]] inline std::string counters_of(std::string_view preset) {
     std::string names;
     for (const conventions::counter_of_preset& counter : conventions::counters) {
@@ -558,7 +559,8 @@ namespace detail {
 }
 
 /// Returns the convention with that name, or the convention that a public counter with that name follows: `nanotron`
-/// for "trl". Letter case does not matter, and `-` is `_`. Throws an `error` that lists all names if there is none.
+/// for "trl". Ignores letter case, and takes `-` for `_`. Throws an `error` that lists all names if the name is
+/// unknown.
 [[nodiscard]] inline const convention& convention_named(std::string_view name) {
     std::string known;
     for (const convention* preset : conventions::all) {

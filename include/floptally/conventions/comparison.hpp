@@ -24,7 +24,7 @@
 #include <floptally/statistics/statistic.hpp>
 
 /// @file
-/// Compares how conventions count one step, and explains the difference of each to `exact` term by term.
+/// Compares how conventions count one step, and explains each convention's difference from `exact` term by term.
 
 namespace floptally::inline v0_3 {
 
@@ -199,8 +199,8 @@ static_assert(terms_that([](term kind) { return !has_choice_of(kind); }).is_empt
               "a term is in no choice of convention_choices: add it to one, else differences do not add up");
 
 /// The parts of a counting rule, which are replaced one after the other. `entries_too_many` are entries that only the
-/// convention counts. `amounts` are the FLOPs of entries that both count. `entries_missing` are entries that only
-/// `exact` counts.
+/// convention counts. `amounts` are the FLOPs of entries that the convention and `exact` count. `entries_missing` are
+/// entries that only `exact` counts.
 enum class settled_part : std::uint8_t { entries_too_many, amounts, entries_missing };
 
 /// Replaces one part of a convention's counting rule by the rule of `exact`. Returns true if this changes the
@@ -230,7 +230,7 @@ enum class settled_part : std::uint8_t { entries_too_many, amounts, entries_miss
 /// the total by one replacement, so the terms add up exactly. It first removes the entries that only the convention
 /// counts, then changes the FLOPs of common entries, and last adds the entries that only `exact` counts. If two rules
 /// interact (half of the pairs, and a backward of 2.5 times the forward), their common effect belongs to the term of
-/// the earlier one.
+/// the rule that is replaced first.
 class convention_comparison {
   public:
     /// Prepares the comparison of `conventions` (default: all of the library). `model` is anything that a
@@ -273,9 +273,9 @@ class convention_comparison {
     /// Returns the exact useful FLOPs of a batch.
     [[nodiscard]] flops exact(const tally& batch) const { return exact_.total_flops(batch); }
 
-    /// Counts the batch under each convention. The totals are in the view `seen`. For the padded and executed view, one
-    /// term is the difference of that view from the useful one. So a total plus its terms is always the exact useful
-    /// FLOPs.
+    /// Counts the batch under each convention. The totals are in the view `seen`. For another view than the useful one,
+    /// the first terms are the padding and, in the executed view, the repeated work. So a total plus its terms is
+    /// always the exact useful FLOPs.
     [[nodiscard]] std::vector<compared_convention> compare(const tally& batch, view seen = view::useful) const {
         std::vector<compared_convention> compared;
         for (const path& from : paths_) {

@@ -128,7 +128,7 @@ inline constexpr trainer_form trainer_forms[] = {
      {{{"tps", &trainer_line::all_tokens_per_second},
        {"mfu", &trainer_line::mfu, per_cent},
        {"num_tokens_per_step", &trainer_line::tokens, 1, trainer_number::optional}}}},
-    {"ms-swift",  // ms-swift on top of Megatron-LM
+    {"ms-swift",  // format of ms-swift when it trains with Megatron-LM
      {{{"train_speed(s/it)", &trainer_line::seconds}, {"throughput(TFLOP/s/GPU)", &trainer_line::tflops}}}},
     {"ms-swift", {{{"train_speed(s/it)", &trainer_line::seconds}, {"MFU", &trainer_line::mfu}}}},
     {"ms-swift",  // format until 2025
@@ -259,8 +259,7 @@ struct decimal_number {
     if (!number || !(number->value > 0) || !(unit > 0) || !std::isfinite(unit)) {
         return std::nullopt;
     }
-    // Even a number that is printed with all digits has a rounding error as a double, and so has its product with the
-    // unit.
+    // A double has a rounding error even if all digits are printed. Its product with the unit has one too.
     const double half = std::max(number->half, number->value * 1e-12);
     const double least = number->value - (truncated ? 0 : half);
     const double most = number->value + (truncated ? 2 * half : half);
@@ -305,7 +304,7 @@ inline void add_fields(const trainer_form& form, std::string_view line, trainer_
     });
 }
 
-/// Fills in the number of sequences of a complete record, if it has only their rate and the time.
+/// Fills in the number of sequences of a complete record that has only sequences per second and the step's time.
 [[nodiscard]] inline trainer_line with_samples(trainer_line found) {
     if (found.samples) {
         found.samples = printed_number{found.samples->middle(), found.samples->middle()};

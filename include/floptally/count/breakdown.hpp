@@ -47,8 +47,8 @@ struct component_flops {
     component_name name;
     uint128 useful[3];  ///< FLOPs by phase: forward, backward_data, backward_weights
     uint128 padded[3];  ///< FLOPs by phase: forward, backward_data, backward_weights
-    /// FLOPs by phase that are executed in addition to `padded`. A fused attention backward executes QKᵀ a second time,
-    /// and gradients that are not needed. Several ranks may execute the same work (`training_plan::repeated`).
+    /// FLOPs by phase that are executed in addition to `padded`. A fused attention backward computes QKᵀ a second time,
+    /// and also gradients that nobody needs. Several ranks may execute the same work (`training_plan::repeated`).
     uint128 executed_more[3];
     uint128 recomputed_forward;  ///< forward work that the backward repeats (`training_plan::recomputed`)
 

@@ -35,7 +35,7 @@ enum class window_pairs : std::uint8_t {
 /// The number of products that count for the backward of the attention core.
 enum class attention_backward : std::uint8_t {
     twice,  ///< two products for each product of the forward
-    flash   ///< five products for the two of the forward (2.5x), because a fused kernel computes QKᵀ again
+    flash   ///< five products (2.5x the forward's two), because a fused kernel computes QKᵀ again
 };
 
 /// The tokens for which the lm_head counts.
@@ -132,7 +132,7 @@ using count_pairs_function = counted_statistics (*)(const statistic& attends, co
                                                        const attention_context& model);
 
 /// A convention for counting FLOPs: settings, and one function that says which statistics count for a mask's pairs.
-/// Every report shows its name. To define your own convention, make a value of this type.
+/// Every report shows the name of its convention. To define your own convention, make a value of this type.
 struct convention {
     std::string_view name;
     std::string_view summary;
@@ -187,7 +187,8 @@ constexpr counted_statistics count_pairs(const statistic& attends, const convent
             counted_statistics all = square();
             if (attends.is<mask_statistics::block_causal>() &&
                 attends.as<mask_statistics::block_causal>().copies == 2) {
-                all.also(moment_statistics::squares{}).also(moment_statistics::cached{});  // (2n)² for both copies
+                // Two copies of a sequence have (2n)² pairs. Half of them count for each copy.
+                all.also(moment_statistics::squares{}).also(moment_statistics::cached{});
             }
             return all;
         }

@@ -31,7 +31,7 @@
 
 /// @file
 /// `flop_counter` counts the FLOPs of batches by a cost, a convention and a plan. Build it once and evaluate it every
-/// step. The free function `evaluate` does both at once.
+/// step. The free function `evaluate` builds a counter and evaluates it once.
 
 namespace floptally::inline v0_3::detail {
 
@@ -271,8 +271,8 @@ class flop_counter {
         : convention_(counted_as) {
         fold(static_cast<const cost&>(model.cost()));
     }
-    /// Counts a descriptor under a plan. If the plan needs parts (`training_plan::needs_parts`), its parts are counted.
-    /// A descriptor that lists no parts is then counted as a cost alone, as an upper bound.
+    /// Counts a descriptor under a plan. If the plan needs parts (`training_plan::needs_parts`), the counter counts the
+    /// descriptor's parts. A descriptor without a list of parts is then counted by its cost, as an upper bound.
     template <model_descriptor Model>
     constexpr explicit flop_counter(const Model& model, const convention& counted_as, const training_plan& plan)
         : convention_(counted_as) {
@@ -333,8 +333,8 @@ class flop_counter {
         return result;
     }
 
-    /// Writes the FLOPs of a batch to `into`. Reuses the memory of `into`, so it is faster in a loop than the function
-    /// above. An error leaves `into` unchanged.
+    /// Writes the FLOPs of a batch to `into`. Reuses the memory of `into`. In a loop this is faster than the overload
+    /// that returns a breakdown. An error leaves `into` unchanged.
     constexpr void evaluate(const tally& batch, breakdown& into) const {
         const detail::accumulator_table accumulators(counted_.masks, counted_.needs, batch);
         into.clear(counted_.names.size());
@@ -369,8 +369,8 @@ class flop_counter {
         }
     }
 
-    /// Returns the FLOPs of a batch, summed over components and phases. It equals `evaluate(batch).total(seen)` and is
-    /// faster.
+    /// Returns the FLOPs of a batch, summed over components and phases. The result equals that of
+    /// `evaluate(batch).total(seen)`, which is slower.
     [[nodiscard]] constexpr flops total_flops(const tally& batch, view seen = view::useful) const {
         const detail::accumulator_table accumulators(counted_.masks, counted_.needs, batch);
         const std::uint64_t* values = seen == view::useful ? accumulators.useful : accumulators.padded;

@@ -20,7 +20,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// The name of the measured accumulator of tokens whose logits are computed (`tally::add_measured`).
+/// Name of the accumulator that counts the tokens whose logits are computed. Add to it with `tally::add_measured`.
 inline constexpr std::string_view logits_accumulator = "logits"sv;
 
 /// Returns true if the entry computes logits for each text token. Returns false for a classifier of whole sequences.
@@ -28,7 +28,7 @@ inline constexpr std::string_view logits_accumulator = "logits"sv;
     return entry.kind == term::lm_head && entry.what == accumulator::tokens && entry.in == modality::text;
 }
 
-/// Returns the cost with an lm_head that counts only for `tokens`. Entries other than the lm_head do not change.
+/// Returns the cost with the lm_head counted only for the tokens that `tokens` selects. Other entries do not change.
 [[nodiscard]] constexpr cost with_logits(const cost& model, logit_tokens tokens) {
     if (tokens == logit_tokens::all) {
         return model;
@@ -48,7 +48,7 @@ inline constexpr std::string_view logits_accumulator = "logits"sv;
     return result;
 }
 
-/// Returns the parts with an lm_head that counts only for `tokens`.
+/// Returns the model parts with the lm_head counted only for the tokens that `tokens` selects.
 [[nodiscard]] constexpr listed_parts with_logits(const array_view<model_part>& parts, logit_tokens tokens) {
     listed_parts result(parts);
     for (model_part& part : result) {

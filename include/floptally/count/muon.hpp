@@ -24,17 +24,17 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Counts the matrix products of the optimizer Muon as a component of their own.
+/// Counts the matrix products of the optimizer Muon as a separate component.
 
 namespace floptally::inline v0_3 {
 
 /// The optimizer Muon (K. Jordan, 2024). Before a step it orthogonalises the update of each weight matrix by
 /// Newton-Schulz iterations. Their matrix products do not depend on the number of tokens.
 ///
-/// An iteration over X [m, n] with m ≤ n computes A = X·Xᵀ, A·A and (bA + cA²)·X, with constants b and c. That is
-/// 2·m²·n + 2·m³ + 2·m²·n FLOPs. X is transposed if m > n. Muon updates weight matrices, but no convolution, norm, bias
-/// or embedding table, and not the lm_head. The matrix of each expert counts separately. A fused matrix (qkv) is one
-/// matrix. Under LoRA, Muon updates the adapters instead.
+/// A Newton-Schulz iteration over a matrix X [m, n] with m ≤ n computes A = X·Xᵀ, A·A and (bA + cA²)·X, with constants
+/// b and c. That is 2·m²·n + 2·m³ + 2·m²·n FLOPs. X is transposed if m > n. Muon updates weight matrices, but no
+/// convolution, norm, bias or embedding table, and not the lm_head. The matrix of each expert counts separately. A
+/// fused matrix (qkv) is one matrix. Under LoRA, Muon updates the adapters instead.
 struct muon {
     std::uint64_t iterations = 5;  ///< Newton-Schulz iterations of one step
     /// Weights that another optimizer updates. Their names have the form of `weight_setting::weights`: "moe.router",
@@ -47,8 +47,8 @@ struct muon {
 
 namespace detail {
 
-/// The shape [in, out] and the number of an entry's weight matrices, derived from the sums over all matrices that the
-/// entry stores. Throws `error` for an entry with matrices of different shapes.
+/// The shape [in, out] of an entry's weight matrices and their number. The entry itself has only sums over all its
+/// matrices. Throws `error` for an entry with matrices of different shapes.
 struct matrices_of_entry {
     std::uint64_t in = 0;
     std::uint64_t out = 0;
@@ -88,7 +88,7 @@ struct matrices_of_entry {
     return false;
 }
 
-/// Throws `error` if a name in `muon::others` matches no weight. It may be misspelt.
+/// Throws `error` if a name in `muon::others` matches no weight, for example because it is misspelt.
 constexpr void require_others(const muon& optimizer, std::span<const model_part> model) {
     for (std::size_t i = 0; i < optimizer.others.size(); ++i) {
         bool named = false;
@@ -110,12 +110,12 @@ constexpr void require_others(const muon& optimizer, std::span<const model_part>
 }  // namespace detail
 
 /// Returns a model part that counts Muon's products for the weights that a plan trains. Its component "optimizer.muon"
-/// counts once for each optimizer step, which you add with `tally::add_measured(muon::accumulator, …)`.
+/// counts once for each optimizer step. Add the number of steps with `tally::add_measured(muon::accumulator, …)`.
 ///
-/// Add the part to a model's cost. If the plan says which weights train, add it to the model's parts too. Without this
-/// part the FLOPs of Muon do not count. Of the library's conventions only `exact` counts them. The part is for the
-/// whole model, not for one rank. If every data-parallel rank runs Muon on all weights, add that to
-/// `training_plan::repeated`.
+/// Add the returned part to a model's cost. If the plan says which weights train, add the part to the model's parts
+/// too. Without the part the FLOPs of Muon do not count. Of the library's conventions only `exact` counts them. The
+/// part is for the whole model, not for one rank. If every data-parallel rank runs Muon on all weights, list the part
+/// in `training_plan::repeated`.
 [[nodiscard]] constexpr model_part muon_part(std::span<const model_part> model, const training_plan& plan = {},
                                              const muon& optimizer = {}) {
     require_positive(optimizer.iterations, "iterations");

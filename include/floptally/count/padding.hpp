@@ -28,10 +28,10 @@ struct padding_flops {
     [[nodiscard]] constexpr flops padded() const { return useful + in_slots + mock + vocabulary; }
 };
 
-/// Splits the padded view of a batch by cause.
+/// Splits the FLOPs of a batch's padded view by cause.
 [[nodiscard]] constexpr padding_flops padding_of(const flop_counter& model, const split_tally& batch) {
     // Returns the FLOPs that a batch would have if every slot held a real token and the vocabulary had no padding.
-    // These are the coefficients of the useful view times the accumulators of the padded view.
+    // These FLOPs are the coefficients of the useful view times the accumulators of the padded view.
     const auto all_real = [&](const tally& part) {
         const std::uint64_t* const accumulators = part.data();
         const std::size_t half = detail::tally_accumulators::stride_of(part.masks());

@@ -36,15 +36,15 @@ namespace floptally::inline v0_3::detail {
 // Finds the loss that trains an indexer (`training_plan::indexer`). The mask of the sparse attention tells over which
 // pairs the loss is computed. It also tells which attention the indexer imitates.
 
-/// The choice of keys by an indexer for a sparse attention, as two statistics that count pairs.
+/// The keys that an indexer chooses for a sparse attention, described by two statistics that count (query, key) pairs.
 struct key_choice {
     bool exists = false;
     statistic scored{};    ///< pairs of a query and a chosen key, or of a query and a chosen group of keys
-    statistic all_keys{};  ///< pairs of the same attention without the choice: each query with all keys
+    statistic all_keys{};  ///< pairs of each query with all keys, for attention without a choice of keys
     component_name indexer{};
 };
 
-/// Returns the choice of keys from which a sparse mask results. `exists` is false if the mask involves no such choice.
+/// Returns how an indexer chooses the keys of a sparse mask. `exists` is false if the mask needs no indexer.
 [[nodiscard]] constexpr key_choice choice_behind(const statistic& attends) {
     if (attends.is<mask_statistics::top_k>() || attends.is<mask_statistics::best_blocks>()) {
         return {.exists = true, .scored = attends, .all_keys = mask::causal()};
@@ -194,7 +194,7 @@ class handed_on {
         }
         return false;
     }
-    /// Returns true if a part with this role has an entry that computes one of these values.
+    /// Returns true if a part with this role has an entry that computes one of `values`.
     [[nodiscard]] static constexpr bool makes(array_view<model_part> parts, part_role role, value::set values) {
         for (const model_part& part : parts) {
             for (const cost_entry& entry : part.cost.entries()) {
@@ -217,7 +217,7 @@ class handed_on {
     bool towers_[modality_count] = {};  ///< true for each tower whose hidden states require a gradient
 };
 
-/// The sum of equal entries of all layers. The entries run in the same passes.
+/// The sum of the equal entries of several layers. All these layers run the entries in the same passes.
 struct planned_entry {
     std::uint32_t component = 0;  ///< index of the entry's component in `plan_walk::components`
     cost_entry entry{};           ///< the entry; its `mask` is an index into `plan_walk::masks`
@@ -225,7 +225,8 @@ struct planned_entry {
 };
 
 /// Computes layer by layer in which passes each product of a model runs under a plan. This class visits the layers,
-/// decides what they recompute and adds up the entries. It uses `gradient_flow` to find the gradients of each part.
+/// decides what each layer recomputes and adds up the entries. It uses `gradient_flow` to find the gradients of each
+/// part.
 class plan_walk {
   public:
     constexpr plan_walk(array_view<model_part> parts, const cost& whole, const convention& counted_as,
@@ -256,7 +257,7 @@ class plan_walk {
     bool is_upper_bound = false;
 
   private:
-    /// The work of one layer that the backward recomputes together: all of it, or some components.
+    /// The work of one layer that the backward recomputes together: the whole layer, or some of its components.
     struct region {
         bool reached = false;  ///< true if a gradient arrives at the layer's output, so that its backward runs
         cost::component_list components{};
@@ -319,8 +320,8 @@ class plan_walk {
         return false;
     }
 
-    /// Returns true if a part that has only norms and biases has a trainable one. A part that runs in parallel to
-    /// another part (`beside`) also reads the output of these norms.
+    /// Returns true if a part that consists only of norms and biases trains any of them. A part that runs in parallel
+    /// to another part (`beside`) reads the output of such norms too.
     [[nodiscard]] constexpr bool norms_train(array_view<model_part> parts, std::uint64_t layer) const {
         for (const model_part& part : parts) {
             bool only_norms = true;
@@ -346,7 +347,7 @@ class plan_walk {
                 (plan_.recomputed == recompute::full ? again.reached : needed.output));
     }
 
-    /// Returns which of the gradients that the backward needs are counted by the convention.
+    /// Returns those of the gradients in `needed` that the convention counts.
     [[nodiscard]] constexpr gradients counted(const gradients& needed) const {
         return convention_.training == counted_training::every_weight ? gradients{} : needed;
     }
@@ -375,7 +376,7 @@ class plan_walk {
         }
         const passes run = passes_of(entry, convention_, plan_, again, counted(needed)).on(ranks);
         if (entry.kind == term::index_scores && plan_.indexer == indexer_training::sparse_loss) {
-            // The forward scores all keys to choose among them. The loss is only over the chosen keys.
+            // The indexer's forward scores all keys to choose some. The indexer's loss is only over the chosen keys.
             put(name, entry, attends, run.without_backward());
             put(name, entry, choice_.scored, run.backward());
         } else {

@@ -43,7 +43,7 @@ inline constexpr const char* weight_state_names[] = {"trainable", "frozen", "lor
 enum class indexer_training : std::uint8_t {
     frozen,       ///< the indexer has no loss and runs only forward, as in Hugging Face's classes
     sparse_loss,  ///< second stage of training: the indexer's loss is over the chosen keys
-    dense_loss,   ///< the indexer's loss is over all keys, attention over the chosen keys
+    dense_loss,   ///< the indexer's loss is over all keys, but attention is over the chosen keys
     warm_up       ///< first stage of training: the indexer's loss and the attention are over all keys, and only
                   ///< indexers train
 };
@@ -77,7 +77,7 @@ struct weight_setting {
     /// Last layer to which the setting applies. If `first_layer` or `last_layer` is set, the setting does not apply to
     /// weights outside of layers.
     std::uint64_t last_layer = any_layer;
-    /// Name of the model part to which the setting applies: "encoder", "layer", "lm_head", "mtp"; "*": all.
+    /// Name of the model part to which the setting applies: "encoder", "layer", "lm_head", "mtp". "*": all parts.
     component_name part = "*";
 
     /// Returns true if the setting applies only to a range of layers.

@@ -63,7 +63,7 @@ class basic_device_tally {
     using ref_type = basic_device_tally_ref<
         std::conditional_t<std::is_same_v<Statistics, library_statistics>, window_statistics, Statistics>>;
 
-    /// Makes an empty tally. `where` has the arguments of the constructor of `Api`, which selects the device.
+    /// Makes an empty tally. Passes `where` to the constructor of `Api`. That constructor selects the device.
     template <class... Where>
     explicit basic_device_tally(const mask_set& masks, const device_tally_options& options = {}, const Where&... where)
         : empty_(empty_tally(masks)),
@@ -91,8 +91,8 @@ class basic_device_tally {
     void add_cu_seqlens(std::span<T> cu_seqlens, stream_type stream = nullptr) {
         add_lists<sizeof(T), true>(detail::listed_boundaries(cu_seqlens), stream, "add_cu_seqlens");
     }
-    /// Adds a pack of which the first `num_real_seqs` sequences are real. `num_real_seqs` is a number, or a pointer to
-    /// a 32- or 64-bit integer in device memory.
+    /// Adds a pack. Its first `num_real_seqs` sequences are real, the others are mock sequences. `num_real_seqs` is a
+    /// number, or a pointer to a 32- or 64-bit integer in device memory.
     template <class T, class S, class Number = std::size_t>
     void add_cu_seqlens(std::span<T> cu_seqlens, std::span<S> cu_seqlens_padded, Number num_real_seqs = all_sequences,
                         stream_type stream = nullptr) {
@@ -132,7 +132,7 @@ class basic_device_tally {
         add_samples(detail::with_part({.lengths = detail::length_list_of(lengths)}, detail::list_name::past, past),
                     stream, "add_new_tokens");
     }
-    /// Adds HSTU sequences. If the list `contextual` or `targets` is empty, its numbers are 0 for all sequences.
+    /// Adds HSTU sequences. An empty list `contextual` or `targets` means 0 for every sequence.
     void add_hstu(device_integers lengths, device_integers contextual, device_integers targets,
                   std::uint32_t target_group = 1, stream_type stream = nullptr) {
         add_samples(detail::hstu_samples(lengths, contextual, targets, target_group), stream, "add_hstu");
@@ -214,8 +214,8 @@ class basic_device_tally {
     void add_pack(const detail::length_list& pack, stream_type stream, const char* name) {
         add_lists<sizeof(T), true, detail::slots_by::boundaries, sizeof(S)>(pack, stream, name);
     }
-    /// Adds lengths whose integers have `Bytes` bytes. If all masks are windows, it adds eight at a time, otherwise one
-    /// at a time.
+    /// Adds lengths that are integers of `Bytes` bytes. A kernel thread adds eight lengths at a time if all masks are
+    /// windows, otherwise one length.
     template <std::uint32_t Bytes, bool ByBoundaries, detail::slots_by Slot = detail::slots_by::sequence,
               std::uint32_t SlotBytes = 4>
     void add_lists(const detail::length_list& list, stream_type stream, std::string_view name) {
@@ -242,8 +242,8 @@ class basic_device_tally {
             detail::launch_of<Body>(list.size(), Body::shared_words(schema_), owner().multiprocessors(), max_blocks_);
         accumulators_.template launch<Body>(shape, stream, name, {list, schema_, accumulators(), next_call()});
     }
-    /// Returns the number of this add since the last reset. If it exceeds the largest number that a refusal's record
-    /// can store, it returns that largest number.
+    /// Counts one more add and returns the number of adds since the last reset. The number stops growing at the largest
+    /// one that a record of refused samples can store.
     std::uint32_t next_call() { return calls_ = std::min(calls_ + 1, detail::refusal_place::own_kernel - 1); }
 
     /// Returns an empty tally with these masks. Throws `error` if the kernels cannot count one of the masks.

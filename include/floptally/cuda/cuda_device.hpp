@@ -13,7 +13,7 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// `accumulator_of(device)`: finds a CUDA device, and so its peak, in the library's table of accelerators.
+/// `accelerator_of(device)`: finds a CUDA device in the library's table of accelerators and their peaks.
 
 namespace floptally::inline v0_3 {
 

@@ -8,7 +8,7 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// `cuda_error`: a failed CUDA call as an error.
+/// `cuda_error`: the error that a failed CUDA call throws.
 
 namespace floptally::inline v0_3 {
 

@@ -27,7 +27,8 @@ template <class Statistics>
 class basic_device_meter {
   public:
     /// Makes a device meter that passes steps to `totals`, with at most `steps_in_flight` steps under way. `totals`
-    /// must outlive the device meter, and nothing else may add steps to it. Throws `error` if `totals` sums over ranks.
+    /// must outlive the device meter, and nothing else may add steps to `totals`. Throws `error` if `totals` sums over
+    /// ranks.
     explicit basic_device_meter(meter& totals, std::uint32_t steps_in_flight = 64)
         : totals_(totals), batch_(totals.model().masks(), {.snapshots = steps_in_flight}), timer_(steps_in_flight) {
         if (totals.reduces()) {
@@ -62,8 +63,8 @@ class basic_device_meter {
     }
 
     /// Passes all finished steps to the meter and returns the number of these steps. Never blocks. If the device left
-    /// out sequences of a step, the step is not counted and the call throws their error. The next call continues after
-    /// that step.
+    /// out sequences of a step, the step is not counted and the call throws the error of these sequences. The next call
+    /// continues after that step.
     std::size_t poll() {
         std::size_t steps = 0;
         while (timer_.in_flight() != 0 && take_one()) {

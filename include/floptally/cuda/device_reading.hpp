@@ -32,7 +32,7 @@ class left_out : public error {
 
     /// Returns the number of sequences that were left out.
     [[nodiscard]] std::uint64_t sequences() const noexcept { return sequences_; }
-    /// Returns the tally of all other sequences.
+    /// Returns the tally of all sequences that were not left out.
     [[nodiscard]] const tally& counted() const noexcept { return counted_; }
 
   private:
@@ -103,7 +103,7 @@ struct read_refusal {
         require_slot(place.index, length, length_at(2, slots, has(refusal_head::slots_are_signed), true),
                      name_of(slots));
     }
-    /// Throws the error that a host tally throws for a number of type T.
+    /// Throws the error that a host tally throws for the refused number `value`.
     template <integer T>
     void repeat_number(T value) const {
         switch (head.kind) {

@@ -22,7 +22,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// A reducer that sums integers in device memory over a group of ranks, in place and on a stream:
+/// A reducer that sums integers in device memory over a group of ranks, in place and on a stream. Example:
 /// `nccl_stream_reducer`.
 template <class Reducer>
 concept device_integer_reducer = requires(Reducer& reducer, std::span<std::uint64_t> device_integers,
@@ -83,7 +83,7 @@ class device_reduction {
   private:
     tally_reduction reduction_;
     std::vector<message_part> parts_;
-    detail::device_accumulators<detail::cuda_api> accumulators_;  // the message and its parts
+    detail::device_accumulators<detail::cuda_api> accumulators_;  // device memory with the message and its parts
 };
 
 }  // namespace floptally

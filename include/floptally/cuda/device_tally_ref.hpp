@@ -60,8 +60,7 @@ class basic_device_tally_ref {
         }
     }
 
-    /// Adds the visits of tokens to experts that a router has counted, summed over all layers, as `tally::add_routed`
-    /// does.
+    /// Adds a router's count of visits of tokens to experts, like `tally::add_routed`. Pass the sum over all layers.
     FLOPTALLY_HOST_DEVICE void add_routed(const useful_and_padded& visits) const {
         if (visits.padded < visits.useful) {
             detail::refuse(refusals_, {detail::refusal_place::own_kernel, 0}, {detail::refused::routed}, visits.useful,

@@ -51,8 +51,8 @@ class step_timer {
         record(at(last_).begin, "begin", stream);
         open_ = true;
     }
-    /// Closes the open step and calls `queue_behind`, which may queue work after the step's end. If `queue_behind`
-    /// throws, the step stays open.
+    /// Closes the open step and calls `queue_behind`. That function may queue work after the step's end. If
+    /// `queue_behind` throws, the step stays open.
     void end(
         cudaStream_t stream, const std::function<void()>& queue_behind = [] {}) {
         if (!open_) {

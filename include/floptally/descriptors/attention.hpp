@@ -108,9 +108,9 @@ struct mqa {
     }
 };
 
-/// Cross attention. Queries come from the decoder's tokens. Keys and values come from the encoder's tokens, which a
-/// tally sums in the accumulator `keys`. Their width is `context_size` (0: hidden_size). Every query attends to every
-/// key: n·k pairs for n decoder tokens and k encoder tokens.
+/// Cross attention. Queries come from the decoder's tokens. Keys and values come from the encoder's tokens. A tally
+/// counts encoder tokens in the accumulator `keys`. An encoder token has the width `context_size` (0: hidden_size).
+/// Every query attends to every key: n·k pairs for n decoder tokens and k encoder tokens.
 struct cross_attention {
     std::uint64_t num_heads = 0;
     std::uint64_t num_kv_heads = 0;

@@ -69,7 +69,7 @@ struct convolution_stem {
     std::uint64_t in_channels = 0;
     bounded_vector<convolution, 16> convolutions{};
     frame_rate before{};   ///< frame rate of the stem's input
-    bool at_input = true;  ///< true if the input is the sound itself, which needs no gradient
+    bool at_input = true;  ///< true if the input is the sound itself, so that no gradient of the input is needed
 
     /// Returns the frame rate after all convolutions of the stem.
     [[nodiscard]] constexpr frame_rate after() const {

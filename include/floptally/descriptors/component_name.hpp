@@ -32,13 +32,13 @@ class component_name {
     constexpr component_name(const char* text) : component_name(std::string_view(text)) {}  // NOLINT: same reason
     component_name(const std::string& text) : component_name(std::string_view(text)) {}     // NOLINT: same reason
 
-    /// Returns the text. The view is valid as long as the name.
+    /// Returns the text. The view is valid as long as the name exists.
     [[nodiscard]] constexpr std::string_view view() const { return {text_, length_}; }
     [[nodiscard]] friend constexpr bool operator==(const component_name& a, const component_name& b) {
         return a.is(b.view());
     }
-    /// Returns true if the name is this text. The loop is written out because it takes the fewest evaluation steps in a
-    /// constant expression.
+    /// Returns true if the name equals `text`. The loop is written out, because that takes the fewest evaluation steps
+    /// in a constant expression.
     [[nodiscard]] constexpr bool is(std::string_view text) const {
         if (!std::is_constant_evaluated()) {
             return view() == text;
@@ -55,7 +55,7 @@ class component_name {
     /// Returns true for norm, bias and embedding: weights without a matrix product. These names are kept when the other
     /// components of a part are renamed.
     [[nodiscard]] constexpr bool is_elementwise() const { return is("norm") || is("bias") || is("embedding"); }
-    /// Returns the name for an encoder's side: "encoder.mlp".
+    /// Returns the name with the prefix "encoder.". Keeps norm, bias and embedding without a prefix.
     [[nodiscard]] constexpr component_name on_encoder() const {
         return is_elementwise() ? *this : component_name("encoder.", view());
     }

@@ -30,8 +30,7 @@ struct compressed_attention {
     std::uint64_t head_dim = 0;
     std::uint64_t q_lora_rank = 0;
     std::uint64_t window = 0;
-    std::uint64_t compress_ratio = 0;  ///< number of tokens in a block, for which there is one compressed key; 0: no
-                                       ///< compressed keys
+    std::uint64_t compress_ratio = 0;  ///< number of tokens that get one compressed key; 0: no compressed keys
     bool overlap = false;              ///< true: a compressed key covers its block and the previous one, and its two
                                        ///< matrices are twice as wide
     std::uint64_t best_keys = 0;       ///< largest number of compressed keys to which a query attends; 0: all
@@ -88,7 +87,7 @@ struct compressed_attention {
             add_from_stream("attention.compress", columns, "kv_proj", compressed);
             add_from_stream("attention.compress", columns, "gate_proj", compressed);
         }
-        // One softmax covers window keys and compressed keys: each probability depends on all of them.
+        // One softmax covers window keys and compressed keys: each probability depends on all these keys.
         constexpr auto all = static_cast<value::set>(q | kv | compressed);
         add_core(sum, mask::sliding_window(signed_size(window, "sliding_window")), q, kv, all, out);
         if (compress_ratio != 0) {
@@ -104,7 +103,7 @@ struct compressed_attention {
                                         .weight = "o_a_proj",
                                         .reads = out,
                                         .writes = grouped,
-                                        .adaptable = false,  // a block-diagonal matrix, which LoRA cannot adapt
+                                        .adaptable = false,  // LoRA cannot adapt a block-diagonal matrix
                                         .sharding = tensor_sharding::heads(o_groups)});
         add_weight("attention.output", {.in_features = checked(o_groups, "attention.output") * o_lora_rank,
                                         .out_features = h,

@@ -29,8 +29,7 @@ namespace floptally::inline v0_3 {
 ///
 /// A `cost` allocates memory, so it cannot be a constexpr variable. A `constant_cost` has its components and entries
 /// inside the object, up to a bound. For a larger cost, pass larger bounds (`constant_cost<80, 130>`). Otherwise its
-/// construction throws `error`, which in a constant expression is a compile error. A `constant_cost` converts to
-/// `cost`.
+/// construction throws `error`. In a constant expression that is a compile error. A `constant_cost` converts to `cost`.
 template <std::size_t Components = 48, std::size_t Entries = 96, std::size_t Weights = 48, std::size_t Masks = 16>
 class constant_cost {
   private:

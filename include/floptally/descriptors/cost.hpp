@@ -27,7 +27,7 @@
 namespace floptally::inline v0_3 {
 
 /// The cost of a model or of a part. Costs add up (`a + b`) and scale (`32 * layer`). Overflow throws. A cost is a
-/// constant expression if its descriptor is one. A product of [m,k] and [k,n] has 2·m·n·k FLOPs.
+/// constant expression if its descriptor is a constant. A product of [m,k] and [k,n] has 2·m·n·k FLOPs.
 class cost {
   public:
     using component_list = list<component_name>;
@@ -191,11 +191,11 @@ class cost {
         return with_entries([](const cost_entry& entry) { return entry.with_shared_weights(); });
     }
 
-    // This function is defined before its callers, because clang evaluates a template in a constant expression only
-    // after its definition.
+    // `renamed` is defined before its callers, because clang evaluates a template in a constant expression only after
+    // its definition.
 
-    /// Returns this cost with its components renamed by `rename`. Entries over measured visits of experts keep their
-    /// component.
+    /// Returns this cost with its components renamed by `rename`. Entries that count measured visits to experts keep
+    /// their component.
     template <class Rename>
     [[nodiscard]] constexpr cost renamed(Rename rename) const {
         cost sum;
@@ -206,15 +206,15 @@ class cost {
         return sum;
     }
 
-    /// Returns this cost under one component, such as "mtp". Entries over measured visits of experts keep their
-    /// component, because one measured count belongs to the component.
+    /// Returns this cost under one component, such as "mtp". Entries that count measured visits to experts keep their
+    /// component, because all entries with the same measured count must have the same component.
     [[nodiscard]] constexpr cost as_component(const component_name& component) const {
         return renamed([&component](const component_name&) { return component; });
     }
 
     /// Returns these layers as layers of the encoder in an encoder-decoder: they count encoder tokens (`keys`) instead
-    /// of `tokens`. Components are renamed to "encoder.…", except norm, bias, embedding and entries over measured
-    /// visits of experts. Throws `error` for a mask that is neither bidirectional nor a window.
+    /// of `tokens`. Components are renamed to "encoder.…", except norm, bias, embedding and entries that count measured
+    /// visits to experts. Throws `error` for a mask that is neither bidirectional nor a window.
     [[nodiscard]] constexpr cost on_encoder() const {
         cost sum;
         for (cost_entry entry : table_.entries) {
@@ -240,11 +240,11 @@ class cost {
         return with_entries([](const cost_entry& entry) { return entry.detached(); });
     }
 
-    /// Returns this cost over the accumulators of another modality (of a vision or audio tower).
+    /// Returns this cost with the accumulators of another modality, for a vision or audio tower.
     [[nodiscard]] constexpr cost in(modality which) const { return cost(table_.in(which)); }
 
-    /// Returns this cost over `units` instead of tokens (cells of a coarser grid, frames after convolutions). `attends`
-    /// replaces bidirectional attention.
+    /// Returns this cost counted for each of `units` instead of for each token. Units are, for example, cells of a
+    /// coarser grid or frames after convolutions. The mask `attends` replaces bidirectional attention.
     [[nodiscard]] constexpr cost over(const statistic& units, const statistic& attends = mask::bidirectional()) const {
         return cost(table_.over(units, attends));
     }

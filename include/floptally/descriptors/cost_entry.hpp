@@ -39,8 +39,8 @@ inline constexpr set carried = stream | context | time;
 
 }  // namespace value
 
-/// The values that an entry reads and writes. If none is set, the entry is assumed to read every value of its part. So
-/// no gradient is missed.
+/// The values that an entry reads and writes. If no value is set, the entry is assumed to read every value of its part.
+/// So no gradient is missed.
 struct dataflow {
     value::set reads = 0;
     value::set also_reads = 0;  ///< the second operand of a product of two activations
@@ -56,7 +56,7 @@ struct adapter {
     std::uint64_t in = 0;          ///< forward FLOPs of A per unit (token, …)
     std::uint64_t out = 0;         ///< forward FLOPs of B per unit
     std::uint64_t padded_out = 0;  ///< forward FLOPs of B per unit for the padded weight
-    std::uint64_t parameters = 0;  ///< weights of A and B
+    std::uint64_t parameters = 0;  ///< number of weights of A and B
 
     /// Returns false if LoRA cannot adapt the entry. A rank's shard of a narrow adapter may have only one of A and B.
     [[nodiscard]] constexpr bool exists() const { return in != 0 || out != 0; }
@@ -73,7 +73,7 @@ struct cost_entry {
     std::uint64_t useful = 0;      ///< forward FLOPs per real unit of `what`, such as a token or a pair
     std::uint64_t padded = 0;      ///< forward FLOPs per unit of `what` in padded slots; larger than `useful` for a
                                    ///< padded vocabulary
-    std::uint64_t parameters = 0;  ///< stored weights, including the experts that a token does not visit
+    std::uint64_t parameters = 0;  ///< number of stored weights, including experts that a token does not visit
     std::uint32_t weight = 0;      ///< index into `cost::weights()` + 1; 0: the weight has no name
     /// Number of channel groups of a convolution. For a delta rule with a decay for each channel: the width of a head.
     std::uint32_t groups = 1;
@@ -102,19 +102,19 @@ struct cost_entry {
 struct linear {
     std::uint64_t in_features = 0;
     std::uint64_t out_features = 0;
-    std::uint64_t applied = 1;              ///< number of such matrices that each token (or other unit) passes through
+    std::uint64_t applied = 1;              ///< number of equal matrices that each token (or other unit) passes through
     std::uint64_t stored = 0;               ///< number of stored matrices (all experts); 0: as many as are applied
     std::uint64_t padded_out_features = 0;  ///< out_features after padding, for padded slots; 0: not padded
     accumulator rows = accumulator::tokens;
     term kind = term::linear;
-    bool shared = false;        ///< true: the matrix shares its weights with another entry, which counts them
+    bool shared = false;        ///< true: another entry has the same weights and counts them
     std::string_view weight{};  ///< name within the component, as in LoRA's target modules: "q_proj"
     value::set reads = 0;
     value::set writes = 0;
     bool adaptable = true;     ///< true: LoRA can adapt the matrix; false for convolutions and block-diagonal matrices
     std::uint32_t groups = 1;  ///< groups of a convolution; `in_features` are those of one group
-    /// The sharding of the matrix over tensor-parallel ranks. If its `units` are 0, the matrix's columns or rows are
-    /// split.
+    /// The sharding of the matrix over tensor-parallel ranks. If `sharding.units` is 0, the units to split are the
+    /// columns or rows of the matrix.
     tensor_sharding sharding{};
 };
 

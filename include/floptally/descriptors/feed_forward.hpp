@@ -102,9 +102,9 @@ struct gated_mlp {
 /// 2 if it is not gated. No token is dropped: every token reaches all its experts.
 ///
 /// With a `latent_size`, the routed experts of a `moe` have inputs of that width. One shared matrix projects from
-/// hidden_size to it, and another projects back. With `zero_experts` (arXiv:2509.01322) the router chooses among
-/// num_experts + zero_experts experts. The zero experts are identities and cost nothing. How many tokens choose a real
-/// expert depends on the data, so a configuration alone gives only an upper bound of the FLOPs.
+/// hidden_size to `latent_size`, and another projects back. With `zero_experts` (arXiv:2509.01322) the router chooses
+/// among num_experts + zero_experts experts. The zero experts are identities and cost nothing. How many tokens choose a
+/// real expert depends on the data, so a configuration alone gives only an upper bound of the FLOPs.
 ///
 /// With `routed_is_measured`, the FLOPs of routed experts are those of one expert for each visit of a token to an
 /// expert. Add the measured number of visits with `tally::add_measured(visits, …)`. The count is then exact with
@@ -220,7 +220,7 @@ struct dense_first {
     Sparse sparse{};
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
-        // This is not written with `?:`, because g++ 12 then frees the memory of a constant twice.
+        // The choice is not written with `?:`, because g++ 12 then frees the memory of a constant twice.
         if (where.index < num_dense_layers) {
             return dense.cost(where);
         }

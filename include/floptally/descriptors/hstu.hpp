@@ -127,7 +127,7 @@ struct hstu {
     std::uint64_t num_layers = 0;
     hstu_layer layer{};
     layer_masks masks{mask::hstu()};
-    /// Parallel MLPs before the layers; one without layers has no FLOPs.
+    /// Parallel MLPs before the HSTU layers. An MLP without layers has no FLOPs.
     std::array<hstu_mlp, max_mlps> preprocessing{};
     std::array<hstu_mlp, max_mlps> prediction{};
     elementwise_parameters final_elementwise{};

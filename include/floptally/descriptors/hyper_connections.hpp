@@ -16,8 +16,8 @@ namespace floptally::inline v0_3 {
 /// result is added to each stream with a weight. A matrix computes these coefficients from all streams together.
 ///
 /// With n streams of width h, a token takes 2·n·h·(2 + n)·n forward FLOPs for the coefficients, and 2·n·n·h to mix the
-/// streams with n·n of them. Without `mixes` (HY-V4) the streams are not mixed, and the coefficients take 2·n·h·2n.
-/// Combining and distributing the streams multiplies element by element and is not counted.
+/// streams with n·n coefficients. Without `mixes` (HY-V4) the streams are not mixed, and the coefficients take
+/// 2·n·h·2n. Combining and distributing the streams multiplies element by element and is not counted.
 struct hyper_connections {
     std::uint64_t streams = 0;
     bool mixes = true;
@@ -54,8 +54,8 @@ struct hyper_connections {
     }
 };
 
-/// The head that combines the n streams of width h into one after the last layer. It computes one coefficient per
-/// stream, which takes 2·n·h·n FLOPs per token.
+/// The head that combines the n streams of width h into one after the last layer. The n coefficients, one per stream,
+/// take 2·n·h·n FLOPs per token.
 struct stream_head {
     std::uint64_t streams = 0;
     elementwise_parameters elementwise{};

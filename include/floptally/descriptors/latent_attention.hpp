@@ -26,14 +26,14 @@ namespace floptally::inline v0_3 {
 /// With `absorbed`, the matrix kv_b is not applied to the latent. One part of kv_b is applied to the query (2·H·n·c
 /// FLOPs per token), the other part to the output of the core (2·H·c·v). A pair then costs 2·H·(c + r) for QKᵀ and
 /// 2·H·c for PV. Here H is the number of heads, n = qk_nope_head_dim, r = qk_rope_head_dim, v = v_head_dim and c =
-/// kv_lora_rank. Weights and FLOPs per token are the same as without `absorbed`. It is cheaper only if few queries
-/// attend to many cached keys.
+/// kv_lora_rank. Weights and FLOPs per token are the same as without `absorbed`. `absorbed` is cheaper only if few
+/// queries attend to many cached keys.
 struct mla {
     std::uint64_t num_heads = 0;
     std::uint64_t q_lora_rank = 0;  ///< width of the queries' latent; 0: queries of full rank
     std::uint64_t kv_lora_rank = 0;
     std::uint64_t qk_nope_head_dim = 0;
-    std::uint64_t qk_rope_head_dim = 0;  ///< width of the part of a head with rotary positions (RoPE); 0: none
+    std::uint64_t qk_rope_head_dim = 0;  ///< width of the part of a head with rotary positions; 0: no RoPE
     std::uint64_t v_head_dim = 0;
     bool absorbed = false;
     elementwise_parameters elementwise{};  ///< norms and biases; `norm` includes the norms of the two latents
@@ -165,7 +165,7 @@ struct lightning_indexer {
     bool detached = true;
     elementwise_parameters elementwise{};
     bool head_sum_is_product = false;
-    std::uint64_t compress_ratio = 0;  ///< number of tokens in a block with one score; 0: each token has a score
+    std::uint64_t compress_ratio = 0;  ///< number of tokens in a block that gets one score; 0: each token gets a score
     std::uint64_t key_width = 0;       ///< number of columns of the matrix that computes the keys; 0: head_dim
     bool key_gate = false;
     bool head_weights = true;
@@ -179,14 +179,14 @@ struct lightning_indexer {
         require_positive(query_size, "q_lora_rank");
         const checked width = checked(num_heads, "attention.indexer") * head_dim;
         floptally::cost sum;
-        // The queries are computed from a value inside the main attention. This entry names no input, because the
-        // number of that value is not known here.
+        // The queries are computed from a value inside the main attention. The entry of the queries declares no input,
+        // because the indexer does not know the number of that value.
         constexpr value::set q = value::local(0);
         constexpr value::set k = value::local(1);
         constexpr value::set head_sums = value::local(2);
         constexpr value::set scores = value::local(3);
         const term weight_term = detached ? term::index_linear : term::linear;
-        // Megatron-Core gathers the indexer's inputs, so every rank runs it on all tokens.
+        // Megatron-Core gathers the indexer's inputs, so every rank runs the indexer on all tokens.
         const tensor_sharding sharding = tensor_sharding::repeated();
         sum.add("attention.indexer", linear{.in_features = query_size,
                                             .out_features = width,

@@ -24,8 +24,8 @@ struct layer {
     mask attends{};  ///< the mask of this layer's attention
 };
 
-/// A part of a layer: an attention, a feed-forward or your own. All that it needs is a function `cost(layer)` that
-/// returns its forward cost.
+/// A part of a layer: an attention, a feed-forward or your own struct. Such a struct needs only a function
+/// `cost(layer)` that returns the forward cost.
 template <class Part>
 concept layer_part = requires(const Part& part, const layer& where) {
     { part.cost(where) } -> std::same_as<cost>;
@@ -48,13 +48,13 @@ template <class Part>
 
 }  // namespace detail
 
-/// The numbers of a part's weights that no matrix product uses: norms and biases. `exact` does not count them; see
-/// `cost::add_parameters`.
+/// The numbers of a part's norm weights and biases. No matrix product uses them, so the convention `exact` counts no
+/// FLOPs for them (see `cost::add_parameters`).
 struct elementwise_parameters {
     std::uint64_t norm = 0;
     std::uint64_t bias = 0;
 
-    /// Adds the weights to a cost as components "norm" and "bias".
+    /// Adds these numbers of weights to a cost, as the components "norm" and "bias".
     constexpr void add_to(floptally::cost& sum) const {
         sum.add_parameters("norm", term::norm, norm);
         sum.add_parameters("bias", term::bias, bias);

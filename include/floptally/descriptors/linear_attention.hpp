@@ -13,8 +13,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// Gated delta net (arXiv:2412.06464; Qwen3-Next). Each value head has a state of dk x dv, which the delta rule
-/// updates.
+/// Gated delta net (arXiv:2412.06464; Qwen3-Next). The delta rule updates a state of dk x dv for each value head.
 ///
 /// Forward FLOPs per token with h = hidden_size, k = conv_kernel, K = num_key_heads·dk and V = num_value_heads·dv: q,
 /// k, v and gate take 2·h·(2K + 2V), or 2·h·(2K + V) without an `output_gate`. The gates b and a take
@@ -80,7 +79,7 @@ struct kda {
         const std::uint64_t h = where.hidden_size;
         const std::uint64_t width = checked(num_heads, "mixer.input") * head_dim;
         floptally::cost sum;
-        constexpr value::set gates = value::local(6);  // values of the forget gate and of b
+        constexpr value::set gates = value::local(6);  // values of the forget gate and of the gate b
         constexpr value::set output_gate = value::local(7);
         constexpr value::set read = value::local(8);
         constexpr value::set low_forget_gate = value::local(9);

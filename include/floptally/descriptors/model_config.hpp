@@ -41,19 +41,19 @@ struct spec_text {
 struct read_options {
     mla_core mla = mla_core::expanded;
     std::uint64_t mtp_layers = 0;  ///< number of layers of multi-token prediction that train
-    /// Size of the vocabulary after padding, with which kernels run the lm_head. It counts in the padded view. 0: as
-    /// the config says.
+    /// Padded size of the vocabulary in the kernels of the lm_head. It counts in the padded view. 0: as the config
+    /// says.
     std::uint64_t padded_vocab_size = 0;
-    /// Your own specs, which take precedence over the library's. The config's `model_type` chooses the spec. For a
+    /// Your own specs. They take precedence over the library's specs. The config's `model_type` chooses the spec. For a
     /// config without `model_type`, the first spec of the first text is used.
     std::vector<spec_text> specs{};
-    /// The models of a pipeline to read, by the names of their folders. The first one trains. The others run before it,
-    /// frozen and forward only. If empty, the denoiser is read: the pipeline's transformer or UNet.
+    /// Folder names of the models that are read from a pipeline. The first model trains. The others run before it,
+    /// frozen and forward only. If the list is empty, only the denoiser is read: the pipeline's transformer or UNet.
     std::vector<std::string> parts{};
     /// The treatment of a key that the model's class neither reads nor ignores. By default, reading throws an `error`
     /// if the key looks like a size ("num_recurrent_steps": 3), and adds a note for any other such key. False: all such
-    /// keys are notes. True: all are errors. With true, it is also an error if the config has no key for a size and the
-    /// default of the class would count.
+    /// keys are notes. True: all are errors. With true, it is also an error if the config has no key for a size, so
+    /// that the default of the class would be used.
     std::optional<bool> strict{};
 };
 
@@ -65,8 +65,8 @@ inline constexpr std::string_view unread_size_note = "config has a size that is 
 
 }  // namespace detail
 
-/// Returns true if a note of `model_config::notes` assumes a size of the model. It may assume a default of the model's
-/// class or a head that the config does not name. Or it says that a key that looks like a size is not read (with
+/// Returns true if a note of `model_config::notes` assumes a size of the model. Examples are a default of the model's
+/// class, a head that the config does not name, and a key that looks like a size but is not read (with
 /// `read_options::strict` false).
 [[nodiscard]] inline bool is_assumption(std::string_view note) {
     for (const std::string_view start : {detail::class_sizes_note, detail::head_note, detail::unread_size_note}) {
@@ -82,7 +82,7 @@ inline constexpr std::string_view unread_size_note = "config has a size that is 
 /// The input of a model's tower, and the number of text tokens that stand for its output.
 struct tower_input {
     modality in = modality::vision;
-    std::optional<grid> image{};       ///< the fixed size of an image (or clip), if the config states it, in patches
+    std::optional<grid> image{};       ///< the fixed size of an image (or clip) in patches, if the config states one
     std::optional<audio_clip> clip{};  ///< the length that all audio clips are padded to, if the config states it
     /// The statistic that counts the tower's output units (merged patches, output frames, …). The text has `per_unit`
     /// placeholder tokens for each of these units, plus `per_frame` for each frame or audio clip.
@@ -91,14 +91,14 @@ struct tower_input {
     std::uint64_t per_frame = 0;
     std::uint64_t per_token = 0;     ///< number of text tokens for each patch or audio frame
     std::uint32_t pixels = 0;        ///< side of a grid cell in pixels; 0: unknown
-    std::uint32_t pixel_frames = 1;  ///< video frames in a grid cell; the first cell of a clip always has one
-    bool are_keys = false;           ///< true: no text tokens stand for the output; a decoder attends to it (`keys`)
+    std::uint32_t pixel_frames = 1;  ///< video frames in a grid cell; the first cell of a clip always has one frame
+    bool are_keys = false;           ///< true: a decoder attends to the output (`keys`); no text tokens stand for it
     /// True: the tower's layers also read a text. The number of its tokens is `grid::keys`.
     bool meets_text = false;
 };
 
-/// Makes the tallies of a model count the tower's output units, from which the number of placeholder tokens follows. No
-/// cost entry needs this number, because pooling has no matrix product.
+/// Makes the tallies of a model count the tower's output units. The number of placeholder tokens follows from them. No
+/// cost entry needs the number of units, because pooling has no matrix product.
 inline void keep_units(const tower_input& tower, cost& model) {
     if (tower.per_unit != 0 && !tower.are_keys) {
         model.keep(tower.units);
@@ -109,13 +109,13 @@ inline void keep_units(const tower_input& tower, cost& model) {
 struct model_config {
     std::string model_type{};
     floptally::cost cost{};
-    std::vector<std::string> notes{};   ///< the reader's assumptions where the config says nothing
+    std::vector<std::string> notes{};   ///< what the config reader assumed where the config says nothing
     std::vector<model_part> parts{};    ///< the parts of `cost` in forward order, for plans that freeze or recompute
                                         ///< only some layers
     std::vector<tower_input> towers{};  ///< vision and audio towers
 };
 
-/// Returns the notes of a model that say which of its sizes the reader assumed.
+/// Returns the notes that say which sizes of a model the config reader assumed.
 [[nodiscard]] inline std::vector<std::string> assumptions_of(const model_config& model) {
     std::vector<std::string> assumptions;
     for (const std::string& note : model.notes) {

@@ -33,7 +33,7 @@ inline constexpr std::uint64_t no_layer = ~std::uint64_t{0};
 /// A model is a list of parts in forward order. Consecutive parts with equal name, role and layers run in the same
 /// layers, one after the other. An attention and a feed-forward that repeat 32 times are two parts.
 struct model_part {
-    component_name name;  ///< "embedding", "encoder", "layer", "norm", "lm_head", "mtp", …
+    component_name name;  ///< the part's name: "embedding", "encoder", "layer", "norm", "lm_head", "mtp", …
     part_role role = part_role::layer;
     floptally::cost cost{};
     std::uint64_t first_layer = no_layer;  ///< index of the first layer, or `no_layer`
@@ -69,7 +69,7 @@ constexpr void for_each_run(array_view<model_part> parts, Each each) {
 }
 
 /// Returns the sum of the costs of all parts, including parts that run on another rank (`elsewhere`). A count under a
-/// plan leaves these parts out.
+/// plan leaves out the parts on other ranks.
 [[nodiscard]] constexpr cost cost_of(array_view<model_part> parts) {
     cost sum;
     for (const model_part& part : parts) {

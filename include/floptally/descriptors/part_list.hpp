@@ -76,8 +76,8 @@ class part_list {
         }
     }
 
-    /// Returns the parts in forward order: inputs, encoder, layers, and then the parts after the layers as they were
-    /// added.
+    /// Returns the parts in forward order: inputs, encoder, layers, and then the parts after the layers, in the order
+    /// in which they were added.
     [[nodiscard]] std::vector<model_part> in_order() const { return in_order("layer", part_role::layer); }
 
   private:

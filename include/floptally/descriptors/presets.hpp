@@ -108,7 +108,7 @@ inline constexpr transformer<mqa, gated_mlp> gemma_3_1b{
     .layer_elementwise = {.norm = 4 * 1152},
     .final_elementwise = {.norm = 1152}};
 
-/// LayerNorms and biases everywhere, learned positions and a tied embedding.
+/// GPT-2 has LayerNorms with biases, linear layers with biases, learned positions and a tied embedding.
 inline constexpr transformer<mha, mlp> gpt2{
     .hidden_size = 768,
     .num_layers = 12,

@@ -12,17 +12,17 @@ namespace floptally::inline v0_3 {
 /// product of activations.
 enum class sharding_kind : std::uint8_t {
     unsaid,      ///< unknown sharding; an error if there is more than one rank
-    several,     ///< merged entries with different shardings; an error if there is more than one rank
-    columns,     ///< by output features: an MLP's gate and up
-    rows,        ///< by input features: an MLP's down
-    heads,       ///< by query heads
-    kv_heads,    ///< by key and value heads; `tensor_options::kv` decides what happens if tp exceeds their number
-    fused_qkv,   ///< by heads, for one matrix of query, key and value heads
-    vocabulary,  ///< by slices of a vocabulary, padded to a multiple
-    experts,     ///< by experts; assumes that each rank's experts get equally many tokens
-    even,        ///< into tp equal parts of any kind; an error if tp does not divide the FLOPs
-    replicated,  ///< weight whole on every rank; with sequence parallelism each rank runs only its own tokens
-    repeated     ///< weight whole on every rank, and every rank runs all tokens
+    several,     ///< entries with different shardings were merged; an error if there is more than one rank
+    columns,     ///< split by output features, such as the gate and up matrices of an MLP
+    rows,        ///< split by input features, such as the down matrix of an MLP
+    heads,       ///< split by query heads
+    kv_heads,    ///< split by key and value heads; `tensor_options::kv` decides what happens if there are fewer than tp
+    fused_qkv,   ///< one matrix of query, key and value heads, split by heads
+    vocabulary,  ///< split into slices of the vocabulary, which is padded to a multiple
+    experts,     ///< split by experts; assumes that the experts of each rank get equally many tokens
+    even,        ///< split into tp equal parts of any kind; an error if tp does not divide the FLOPs
+    replicated,  ///< the weight is whole on every rank; with sequence parallelism a rank runs only its own tokens
+    repeated     ///< the weight is whole on every rank, and every rank runs all tokens
 };
 
 /// The sharding of an entry, and the number of units to split. The part of a layer that adds the entry sets the
@@ -31,8 +31,8 @@ enum class sharding_kind : std::uint8_t {
 struct tensor_sharding {
     sharding_kind by = sharding_kind::unsaid;
     std::uint64_t units = 0;  ///< columns, rows, heads, experts or vocabulary words to split over tp; 0: unknown
-    /// A second size: for kv_heads the columns of a head, for fused_qkv the number of kv heads, for experts their
-    /// width.
+    /// A second size next to `units`. For kv_heads it is the number of columns of a head, for fused_qkv the number of
+    /// kv heads, and for experts the width of an expert.
     std::uint64_t inner = 0;
 
     /// Splits a matrix by its `count` output features; 0: as many as the matrix has.
@@ -49,7 +49,7 @@ struct tensor_sharding {
     [[nodiscard]] static constexpr tensor_sharding kv_heads(std::uint64_t count) {
         return {sharding_kind::kv_heads, count};
     }
-    /// Splits one matrix of q, k and v with equally wide heads.
+    /// Splits one matrix that computes q, k and v for heads of equal width.
     [[nodiscard]] static constexpr tensor_sharding fused_qkv(std::uint64_t num_heads, std::uint64_t num_kv_heads) {
         return {sharding_kind::fused_qkv, num_heads, num_kv_heads};
     }
@@ -97,8 +97,8 @@ namespace detail {
     return a;
 }
 
-/// Returns true for a kind of sharding in which tp divides an entry's FLOPs whenever it divides the entry's number of
-/// units. Returns true also for key and value heads, although ranks may hold replicas of them.
+/// Returns true for a kind of sharding in which every tp that divides an entry's number of units also divides the
+/// entry's FLOPs. Returns true also for key and value heads, although ranks may hold replicas of these heads.
 [[nodiscard]] constexpr bool divides_evenly(sharding_kind by) {
     return by == sharding_kind::columns || by == sharding_kind::rows || by == sharding_kind::heads ||
            by == sharding_kind::kv_heads || by == sharding_kind::fused_qkv || by == sharding_kind::even;

@@ -29,8 +29,8 @@ constexpr void add_convolution(floptally::cost& sum, std::uint64_t kernel_size, 
                                         .sharding = tensor_sharding::even()});
 }
 
-/// Adds a linear layer of a mixer (the part that replaces attention), with its widths and the values that it reads and
-/// writes.
+/// Adds a linear layer of a mixer, the part of a layer that replaces attention. `reads` and `writes` are the
+/// activations that the linear layer reads and writes.
 constexpr void add_projection(floptally::cost& sum, const char* component, std::string_view weight, std::uint64_t in,
                               std::uint64_t out, value::set reads, value::set writes = 0,
                               const tensor_sharding& sharding = tensor_sharding::even()) {

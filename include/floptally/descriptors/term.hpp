@@ -6,7 +6,7 @@
 #include <string_view>
 
 /// @file
-/// The kinds of work that an entry can be, with their operands, their place in a model and their backward.
+/// The kinds of work that an entry of a cost can stand for. Each kind has operands, a place in a model and a backward.
 
 namespace floptally::inline v0_3 {
 
@@ -26,10 +26,10 @@ enum class term : std::uint8_t {
     scan_convolution,    ///< the short convolution in front of a selective scan
     detached,            ///< weight times activation whose result does not reach the loss: forward only
     detached_head,       ///< `detached` work after the last layer: a pooler whose result does not reach the loss
-    embedding,           ///< a look-up without a matrix product; as a product of one-hot rows it would be tokens x
+    embedding,           ///< a look-up in an embedding table; it takes the place of a matrix product of tokens x
                          ///< vocabulary x hidden
     tied_embedding,      ///< a look-up in a table that is also the lm_head's weight
-    position_embedding,  ///< a learned table of positions or segments
+    position_embedding,  ///< a look-up in a learned table of positions or segments
     norm,                ///< norm weights: element-wise
     latent_norm,         ///< the norms inside latent attention (MLA), on the compressed query and key-value
     bias,                ///< bias vectors: element-wise
@@ -67,8 +67,8 @@ enum class term_backward : std::uint8_t {
     each_operand,     ///< one product for each of the two activations
     fused,            ///< one product for each activation, in the fused kernel of an attention's backward
     fused_again,      ///< like `fused`, and the kernel computes the forward product once more
-    once,             ///< as much work as the forward, if a gradient arrives
-    none,             ///< no backward that any convention counts
+    once,             ///< as much work as the forward, if a gradient reaches the entry
+    none,             ///< no convention counts a backward for this work
     alone,            ///< the entry itself runs in the backward and has no forward
     instead           ///< the entry itself runs after the backward pass and has no forward
 };
@@ -79,8 +79,8 @@ struct term_meaning {
     term_operands operands = term_operands::matrix;
     term_place place = term_place::layer;
     term_backward backward = term_backward::weight_and_data;
-    term when_detached = term::detached;  ///< the kind of the entry if its result does not reach the loss; element-wise
-                                          ///< kinds stay the same
+    term when_detached = term::detached;  ///< the kind that an entry becomes if its result does not reach the loss;
+                                          ///< element-wise kinds do not change
     /// Number of FLOPs that ranks never split, such as 2 for a multiply-add. A rank's part of the work is a multiple of
     /// this number.
     std::uint64_t flops_together = 2;

@@ -12,15 +12,15 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// `transformer`: a stack of layers with embedding and lm_head; and multi-token prediction.
+/// `transformer`, a stack of layers with embedding and lm_head, and `multi_token_prediction`.
 
 namespace floptally::inline v0_3 {
 
 /// The embedding before the first layer and the lm_head after the last.
 ///
 /// The lm_head takes 2·h·V FLOPs per token (h = hidden_size, V = size), whether or not it is tied to the embedding. The
-/// look-up takes none. With a `padded_size`, the padded and executed views count the padded vocabulary, and the useful
-/// view counts the real one.
+/// look-up in the embedding takes no FLOPs. With a `padded_size`, the padded and executed views count the padded
+/// vocabulary, and the useful view counts the real one.
 struct vocabulary {
     std::uint64_t size = 0;
     std::uint64_t padded_size = 0;  ///< size of the vocabulary after padding, for the padded and executed views; 0: not
@@ -60,17 +60,18 @@ struct vocabulary {
 /// over the hidden state and the next token's embedding, one more layer, and another computation of logits.
 ///
 /// With h = hidden_size and V = the size of the vocabulary, a token takes for each depth 2·2h·h FLOPs for the matrix,
-/// the FLOPs of the layer, and 2·h·V for the logits. They count in the component "mtp". Only routed experts with
+/// the FLOPs of the layer, and 2·h·V for the logits. These FLOPs count in the component "mtp". Only routed experts with
 /// measured visits stay in the component of the model's other experts. The depths use the embedding and the lm_head of
 /// the model.
 struct multi_token_prediction {
     std::uint64_t num_layers = 0;
-    bool shared_head = true;               ///< true: all depths use the model's lm_head; false: each depth has its own
+    bool shared_head = true;  ///< true: all depths use the model's lm_head; false: each depth has its own lm_head
     elementwise_parameters elementwise{};  ///< norms of one depth: those of its two inputs and the one before the
                                            ///< lm_head
     bool projects = true;                  ///< false: the parts of the layer already include the matrix 2h → h
 
-    /// Returns the cost of all depths. `last_layer` is the cost of the model's last layer, which each depth repeats.
+    /// Returns the cost of all depths of multi-token prediction. Each depth repeats the model's last layer, whose cost
+    /// is `last_layer`.
     [[nodiscard]] constexpr floptally::cost cost(const floptally::cost& last_layer, std::uint64_t hidden_size,
                                                  const vocabulary& vocab) const {
         require_positive(num_layers, "num_nextn_predict_layers");
@@ -85,7 +86,8 @@ struct multi_token_prediction {
         return num_layers * depth.as_component("mtp");
     }
 
-    /// Calls `add` with every part of all depths in forward order. `parts` are the parts of one layer.
+    /// Calls `add` with every part of all depths of multi-token prediction, in forward order. `parts` are the parts of
+    /// one layer.
     template <class Add>
     constexpr void for_each_part(const array_view<floptally::cost>& parts, std::uint64_t hidden_size,
                                  const vocabulary& vocab, Add add) const {
@@ -125,7 +127,7 @@ struct multi_token_prediction {
 /// `transformer<mha, mlp>` for any other compiler.
 ///
 /// A transformer is a constant expression if its fields are: `constexpr constant_cost model = llama.cost();`. Layers
-/// may differ by `masks`, or by a part that reads `layer::index` (`dense_first`).
+/// may have different masks (`masks`), or a part that depends on the index of the layer (`dense_first`).
 template <class Attention = gqa, class FeedForward = gated_mlp>
 struct transformer {
     static_assert(detail::require_layer_part<Attention>() && detail::require_layer_part<FeedForward>());

@@ -55,7 +55,7 @@ struct patch_embedding {
 
 /// Joins side² adjacent patches into one vector of side²·hidden_size. An MLP of two matrices projects it to the width
 /// of the text model: Qwen2-VL's merger (arXiv:2409.12191, section 2.1). DeepStack (arXiv:2406.04334) has one merger
-/// for each of several layers; multiply the cost by their number.
+/// for each of several layers; multiply the cost by the number of mergers.
 struct patch_merger {
     std::uint64_t spatial_merge_size = 2;
     std::uint64_t hidden_size = 0;        ///< width of the tower
@@ -190,7 +190,7 @@ struct attention_pooling {
         constexpr value::set result = value::local(6);
         floptally::cost sum;
         sum.add("pooling",
-                matrix(h, h, accumulator::count, "q_proj", 0, q));  // its input is the learned query, which is a weight
+                matrix(h, h, accumulator::count, "q_proj", 0, q));  // q_proj's input is the learned query, a weight
         sum.add("pooling", matrix(h, h, accumulator::tokens, "k_proj", value::stream, k));
         sum.add("pooling", matrix(h, h, accumulator::tokens, "v_proj", value::stream, v));
         sum.add("pooling", attention_core{num_heads, h / num_heads, h / num_heads, q, k, v, pooled},

@@ -16,8 +16,8 @@
 /// Every peak rate in this library is dense. Datasheets since Ampere often print the rate with 2:4 sparsity, which is
 /// twice as high; such figures are halved here. The rates are for products that accumulate in fp32 (int8 in int32), on
 /// matrix units if the accelerator has them. The fp64 rate is that of tensor or matrix cores if the vendor publishes
-/// one. The fp32 rate of NVIDIA accelerators is without tensor cores, because these compute in TF32. That of AMD
-/// accelerators is with matrix cores.
+/// one. The fp32 rate of NVIDIA accelerators is without tensor cores, because these compute in TF32. The fp32 rate of
+/// AMD accelerators is with matrix cores.
 
 namespace floptally::inline v0_3 {
 
@@ -85,7 +85,7 @@ inline constexpr std::string_view measure_instead =
 /// An accelerator. Figures are per device, as frameworks count devices, unless the note says otherwise.
 struct accelerator {
     std::string_view name;         ///< unique name in this library: "H100 SXM"
-    std::string_view vendor;       ///< "NVIDIA"
+    std::string_view vendor;       ///< name of the vendor: "NVIDIA"
     std::string_view form_factor;  ///< the package: "SXM5", "PCIe"
     /// The full names that the driver, the framework or the vendor uses: "NVIDIA H100 80GB HBM3". Unused elements are
     /// empty.
@@ -96,7 +96,7 @@ struct accelerator {
     /// How the figures were derived from the source. May be empty if the source prints them unchanged.
     std::string_view note;
     source_quality quality = source_quality::vendor_document;
-    std::uint32_t flops_per_clock = 0;  ///< dense bf16 FLOPs (or fp16, without bf16) of the whole device in one clock
+    std::uint32_t flops_per_clock = 0;  ///< dense bf16 FLOPs (fp16 if it has no bf16) of the whole device in one clock
                                         ///< cycle; 0: unknown
     double datasheet_mhz = 0;           ///< the clock for which the datasheet states its rates; 0: the vendor does not
                                         ///< say
@@ -116,8 +116,8 @@ struct accelerator {
         return false;
     }
 
-    /// Returns the dense TFLOP/s (TOP/s for int8). If it is unknown, throws an `error` that lists the precisions with a
-    /// known rate, or the reason why there is none. The error also says how to measure a rate.
+    /// Returns the dense TFLOP/s (TOP/s for int8). If the rate is unknown, throws an `error` that lists the precisions
+    /// with a known rate, or the reason why no rate is known. The error also says how to measure a rate.
     [[nodiscard]] double peak_tflops(precision which) const {
         if (published_tflops(which) > 0) {
             return published_tflops(which);

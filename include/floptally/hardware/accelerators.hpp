@@ -65,7 +65,8 @@ template <class Part = accelerator>
 
 namespace detail {
 
-/// Removes the next run of letters and digits from the front of `text` and returns it; empty at the end.
+/// Removes the next run of letters and digits from the front of `text` and returns it. Returns an empty text if none is
+/// left.
 [[nodiscard]] constexpr std::string_view take_word(std::string_view& text) {
     constexpr auto in_word = [](char c) { return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z'); };
     std::size_t begin = 0;
@@ -202,7 +203,7 @@ template <class Predicate>
 /// Returns the accelerator with the name or driver name `product`. Letter case and surrounding blanks do not matter.
 ///
 /// The whole name must match, because accelerators with similar names may have very different rates (RTX A1000 and
-/// A100, H100 PCIe and SXM). Throws an `error` that lists candidates if no accelerator or several match.
+/// A100, H100 PCIe and SXM). Throws an `error` that lists candidates if no accelerator matches, or more than one.
 [[nodiscard]] inline const accelerator& accelerator_named(std::string_view product) {
     const std::string_view wanted = detail::trimmed(product);
     if (wanted.empty()) {

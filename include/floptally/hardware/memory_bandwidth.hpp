@@ -14,7 +14,7 @@
 #include <floptally/text/names.hpp>
 
 /// @file
-/// Memory of accelerators by product name, with sources: peak bandwidth, and size.
+/// Peak bandwidth and size of the memory of accelerators, by product name, with sources.
 
 namespace floptally::inline v0_3 {
 
@@ -52,8 +52,8 @@ namespace detail {
     return memory.source.title != nullptr ? memory.quality : row.quality;
 }
 
-/// Returns the memory of the accelerator that `accelerator_named(product)` finds. `figure` says whether its bandwidth
-/// or its size is wanted. Returns null if this figure is unknown. A driver name selects the memory of that variant. The
+/// Returns the memory of the accelerator that `accelerator_named(product)` finds. `figure` selects the bandwidth or the
+/// size of the memory. Returns null if this figure is unknown. A driver name selects the memory of that variant. The
 /// name of the accelerator selects a memory only if all variants have the same figure.
 [[nodiscard]] inline const memory_row* memory_of(std::string_view product, double memory_row::*figure) {
     const accelerator_row& row = row_of(accelerator_named(product));
@@ -76,7 +76,7 @@ namespace detail {
 }  // namespace detail
 
 /// Returns the memory bandwidth of the accelerator that `accelerator_named(product)` finds. Returns nothing if the
-/// bandwidth is unknown. Returns nothing also for a name of accelerators with different bandwidths (A100 SXM with 40
+/// bandwidth is unknown. Returns nothing also if variants with different bandwidths share the name (A100 SXM with 40
 /// and 80 GB): then use the driver's name. Throws `error` for an unknown name.
 [[nodiscard]] inline std::optional<memory_bandwidth> memory_bandwidth_named(std::string_view product) {
     const detail::memory_row* memory = detail::memory_of(product, &detail::memory_row::tbps);
@@ -88,7 +88,7 @@ namespace detail {
 }
 
 /// Returns the memory size of the accelerator that `accelerator_named(product)` finds. Returns nothing if the size is
-/// unknown. Returns nothing also for a name of accelerators with different sizes: then use the driver's name. Throws
+/// unknown. Returns nothing also if variants with different sizes share the name: then use the driver's name. Throws
 /// `error` for an unknown name.
 [[nodiscard]] inline std::optional<memory_size> memory_size_named(std::string_view product) {
     const detail::memory_row* memory = detail::memory_of(product, &detail::memory_row::gib);
@@ -142,8 +142,8 @@ template <class Known>
 
 }  // namespace detail
 
-/// Returns the memory bandwidth of an accelerator in TB/s. Throws `error` if it is unknown or the name is ambiguous;
-/// the error says what to pass instead.
+/// Returns the memory bandwidth of an accelerator in TB/s. Throws `error` if the bandwidth is unknown or the name is
+/// ambiguous; the error says what to pass instead.
 [[nodiscard]] inline double memory_tbps_named(std::string_view product) {
     if (const auto known = memory_bandwidth_named(product)) {
         return known->tbps;
@@ -152,8 +152,8 @@ template <class Known>
                           [](std::string_view name) { return memory_bandwidth_named(name).has_value(); });
 }
 
-/// Returns the memory size of an accelerator in GiB. Throws `error` if it is unknown or the name is ambiguous; the
-/// error says what to pass instead.
+/// Returns the memory size of an accelerator in GiB. Throws `error` if the size is unknown or the name is ambiguous;
+/// the error says what to pass instead.
 [[nodiscard]] inline double memory_gib_named(std::string_view product) {
     if (const auto known = memory_size_named(product)) {
         return known->gib;

@@ -15,7 +15,7 @@ namespace floptally::inline v0_3 {
 
 /// Says whether the sequences that you add to a meter are those of all GPUs. You must set it for several GPUs without a
 /// reduction (a sum over ranks). Otherwise the FLOPs of one rank might be divided by the peak of all ranks, and the MFU
-/// would be too small by the number of ranks.
+/// would be too small by a factor of the number of ranks.
 enum class counted_for : std::uint8_t {
     unsaid,  ///< not stated: allowed for one GPU, and for a meter with a reduction
     /// the sequences of all GPUs: one process counts them, or the added numbers are already summed over ranks

@@ -15,7 +15,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// The peak by which a rate is divided for an MFU, and its source.
+/// The peak rate in the denominator of an MFU, and the source of the peak.
 struct chosen_peak {
     double tflops = 0;  ///< dense peak of one device, in 10¹² FLOP/s
     std::string accelerator{};

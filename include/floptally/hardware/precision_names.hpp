@@ -21,9 +21,9 @@ struct precision_alias {
     const char* text;
     precision meaning;
 };
-/// Names of frameworks and trainers, without a prefix "torch." and without a suffix "-mixed" or "-true". "hybrid" is
-/// Transformer Engine's recipe, "transformer-engine" Lightning's name of it, "no" accelerate's name of no mixed
-/// precision.
+/// Names of frameworks and trainers, without a prefix "torch." and without a suffix "-mixed" or "-true". "hybrid" is an
+/// fp8 recipe of Transformer Engine. Lightning calls this recipe "transformer-engine". In accelerate, "no" means no
+/// mixed precision.
 inline constexpr precision_alias precision_aliases[] = {{"bfloat16", precision::bf16},
                                                         {"float16", precision::fp16},
                                                         {"half", precision::fp16},

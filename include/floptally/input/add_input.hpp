@@ -36,7 +36,7 @@ namespace floptally::inline v0_3 {
 
 /// Returns the grid of latent patches into which a model's autoencoder and patching convert an image or clip. `pixels`
 /// has the image's number of frames, and its height and width in pixels. Throws `error` for a model whose spec does not
-/// say how pixels become patches. The error suggests to use the input named `instead`.
+/// say how pixels become patches. `instead` is the name of the input that the error suggests.
 [[nodiscard]] inline grid cells_of(const grid& pixels, const model_config& model, std::string_view field = "pixels",
                                    std::string_view instead = "grid_thw") {
     const auto known = std::find_if(model.towers.begin(), model.towers.end(),
@@ -279,7 +279,7 @@ class input_adder {
         }
     }
     /// Adds sequences that were counted before, real and mock sequences in one tally. A receiver that needs real and
-    /// mock sequences apart throws if the tally has padding, because the tally cannot be split.
+    /// mock sequences in separate tallies throws if the tally has padding, because the tally cannot be split.
     template <class Receiver>
     static void add_counted(const tally& counted, Receiver& sum) {
         if constexpr (std::is_same_v<Receiver, tally>) {

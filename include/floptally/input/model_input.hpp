@@ -139,8 +139,8 @@ struct model_input {
     std::vector<grid> pixels{};
     std::vector<grid> grids_padded{};     ///< padded size of each image or clip in patches, or one size for all; empty:
                                           ///< no padding
-    std::vector<grid> condition_grids{};  ///< patches of the input images of image editing; equally many images for
-                                          ///< each member of `grids`, in their order
+    std::vector<grid> condition_grids{};  ///< for image editing: the size of each input image in patches; every member
+                                          ///< of `grids` has equally many input images, listed in the order of `grids`
     std::uint64_t images = 0;             ///< number of images of the fixed size that the model's config states
     std::optional<integer_view> audio_frames{};
     std::optional<flag_rows> attention_mask{};
@@ -152,7 +152,7 @@ struct model_input {
         tally mock;
     };
     std::vector<counted_rows> rows{};
-    /// A count that the caller measured instead of deriving it from lengths, such as "logits"
+    /// A count that the caller measured instead of deriving it from lengths, such as the number of logits
     /// (statistics/measured.hpp).
     struct measured_amount {
         std::string name;

@@ -56,7 +56,7 @@ template <class N>
 /// because device code cannot throw. Kernels call functions that accept every input, and record errors in memory.
 class checked {
   public:
-    /// Creates a checked integer. If a sum or product with it does not fit, the error names `field`.
+    /// Creates a checked integer. If a sum or product with this integer does not fit 64 bits, the error names `field`.
     constexpr checked(std::uint64_t value, std::string_view field) noexcept : value_(value), field_(field) {}
 
     /// Converts a checked integer to `std::uint64_t`, but not to a narrower type. If it converted to int too, the

@@ -17,7 +17,8 @@ namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// Returns FLOPs, bytes by kind, and FLOPs per byte as JSON. `Moved` is a component, or the sum of all components.
+/// Returns FLOPs, bytes by kind, and FLOPs per byte as JSON. `moved` has the bytes of one component, or of all
+/// components together.
 template <class Moved>
 [[nodiscard]] nlohmann::ordered_json byte_line(flops work, const Moved& moved) {
     nlohmann::ordered_json bytes = nlohmann::ordered_json::object();

@@ -58,8 +58,8 @@ struct kineto_event {
     }
 };
 
-/// Parses decimal microseconds ("88511388202.765") to whole nanoseconds. A double of this size would be off by a
-/// quarter of a microsecond.
+/// Parses decimal microseconds ("88511388202.765") to whole nanoseconds. A double is too coarse for microseconds since
+/// 1970: its steps are a quarter of a microsecond.
 [[nodiscard]] inline std::optional<std::int64_t> nanoseconds_of(std::string_view text) {
     const std::size_t point = std::min(text.find('.'), text.size());
     std::string digits(text.substr(0, point));
@@ -334,7 +334,8 @@ class kineto_collector {
         return found->second;
     }
 
-    /// Returns the value of the first of these arguments that the event has, or 0 if it has none of them.
+    /// Returns the value of the event's first argument whose name is in `names`, or 0 if the event has no such
+    /// argument.
     [[nodiscard]] static std::uint64_t number(const kineto_event& event, std::size_t index,
                                               std::initializer_list<const char*> names) {
         for (const char* name : names) {

@@ -142,15 +142,15 @@ template <class Span>
         out["doubt"] = doubt;
     }
     for (const metric& m : metrics(counting, span, "")) {
-        if (m.name != "steps" && !m.name.starts_with("total_")) {  // the totals of the run are already in the object
-                                                                   // that contains this one
+        if (m.name != "steps" && !m.name.starts_with("total_")) {  // totals are not repeated here: the outer JSON
+                                                                   // object already has those of the run
             out["rates"][m.name] = m.value;
         }
     }
     return out;
 }
 
-/// Returns the percentiles of the steps' times. Returns null if they include no step.
+/// Returns the percentiles of the steps' times as JSON. Returns null if no step has a time that counts in percentiles.
 [[nodiscard]] inline nlohmann::ordered_json percentiles_json(const meter& timing) {
     if (timing.steady_steps() == 0) {
         return nullptr;

@@ -23,8 +23,8 @@
 namespace floptally::inline v0_3 {
 
 /// Returns {"apart": [...], "ranks": {...}}. "apart" lists the times that a breakdown shows apart from computation,
-/// each with name, seconds, kind and assumed. "ranks" has the ranks' times: the largest, their sum, the number of ranks
-/// and the makespan, in picoseconds. It is null if no trace has them.
+/// each with "name", "seconds", "kind" and "assumed". "ranks" has the ranks' times: the largest, their sum, the number
+/// of ranks and the makespan, in picoseconds. "ranks" is null if no trace has the ranks' times.
 [[nodiscard]] inline nlohmann::json to_json(const traced_step& step) {
     auto list = nlohmann::json::array();
     for (const time_apart& time : step.apart) {

@@ -83,9 +83,9 @@ namespace floptally::inline v0_3 {
     return detail::with_utf8(std::move(lines));
 }
 
-/// Returns the time of each component of a step as JSON. Nanoseconds over all GPUs are decimal strings. The nanoseconds
-/// in `lost` add up to the part of the time that an MFU of 100 % would not need. Points are percentage points of the
-/// MFU, shares are fractions of the step's time.
+/// Returns the time of each component of a step as JSON. Nanoseconds over all GPUs are decimal strings. The values of
+/// `lost` add up to the time that the step would save at an MFU of 100 %. `points_lost` has percentage points of the
+/// MFU. `share_of_time` is a fraction of the step's time.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const component_waterfall& shown) {
     nlohmann::ordered_json lines = nlohmann::ordered_json::array();
     for (const component_line& line : shown.lines()) {

@@ -12,8 +12,9 @@ namespace floptally::inline v0_3 {
 template <class Signature>
 class any_function;
 
-/// Holds a copy of any function object that takes these arguments, or nothing. It replaces `std::function`, with which
-/// <floptally/meter.hpp> takes 14 % longer to compile, mostly because <functional> includes containers.
+/// Holds a copy of any function object that takes these arguments, or nothing. It replaces `std::function`. With
+/// `std::function`, <floptally/meter.hpp> takes 14 % longer to compile, mostly because <functional> includes
+/// containers.
 template <class Result, class... Arguments>
 class any_function<Result(Arguments...)> {
   public:
@@ -37,9 +38,9 @@ class any_function<Result(Arguments...)> {
     }
     ~any_function() { delete held_; }
 
-    /// Returns true if it holds a function.
+    /// Returns true if the object holds a function.
     [[nodiscard]] explicit operator bool() const { return held_ != nullptr; }
-    /// Calls the function. The object must hold one (`operator bool`).
+    /// Calls the function. The object must hold a function (`operator bool`).
     Result operator()(Arguments... arguments) const { return held_->call(std::forward<Arguments>(arguments)...); }
 
   private:

@@ -16,9 +16,9 @@
 
 namespace floptally::inline v0_3 {
 
-/// A vector of trivially copyable values that works in constant expressions. It replaces `std::vector`, with which
-/// <floptally/core.hpp> takes 43 % longer to compile, and a program that counts a step 32 to 40 %. `std::vector` also
-/// clears elements before they are written.
+/// A vector of trivially copyable values that works in constant expressions. It replaces `std::vector`. With
+/// `std::vector`, <floptally/core.hpp> takes 43 % longer to compile, and a program that counts a step takes 32 to 40 %
+/// longer. `std::vector` also clears elements before they are written.
 ///
 /// A `list` has at most 2^32 − 1 elements, because the entries of a cost refer to elements of lists by indices of 32
 /// bits.
@@ -147,8 +147,8 @@ class list {
 
     static constexpr void copy(const T* from, std::size_t count, T* to) {
 #ifdef __clang__
-        constexpr bool one_by_one = false;  // clang evaluates memcpy in a constant expression in one step, so it needs
-                                            // no loop
+        constexpr bool one_by_one = false;  // clang evaluates memcpy in a constant expression in one step, so no loop
+                                            // is needed
 #else
         const bool one_by_one = std::is_constant_evaluated();
 #endif

@@ -7,9 +7,9 @@
 
 /// @file
 /// `vector` and `owner`: small replacements of `std::vector` and `std::unique_ptr` for the reader of specs. The
-/// standard ones need some fifty small functions for each of thirty types. With the standard ones a translation unit
-/// that reads a config takes 11 % longer to compile (0.9 s). If `list` accepted types that are not trivially copyable,
-/// that unit and <floptally/floptally.hpp> would take 4 % longer.
+/// standard templates compile some fifty small functions for each of thirty types. With them a translation unit that
+/// reads a config takes 11 % longer to compile (0.9 s). If `list` accepted types that are not trivially copyable, such
+/// a unit and <floptally/floptally.hpp> would take 4 % longer.
 
 namespace floptally::inline v0_3::detail::specs {
 

@@ -6,8 +6,9 @@
 
 /// @file
 /// All model specs of the library, sorted by name. Each spec file is one string literal, from `R"spec(` to `)spec"`. So
-/// the compiler can include it here, and the reader of specs skips these two lines. Spec files have no license header;
-/// the license above applies to them. `tests/spec_language/spec.test.cpp` compares this list with the folder.
+/// the compiler can include the file here. The reader of specs skips the first and the last line of the file. Spec
+/// files have no license header; the license above applies to them. `tests/spec_language/spec.test.cpp` compares this
+/// list with the folder.
 
 namespace floptally::inline v0_3::detail::specs {
 

@@ -33,11 +33,11 @@ namespace floptally::inline v0_3 {
 /// sequence. Queries after the end of the sequence have no pairs. For `mask::encoder` and its windows the queries are
 /// the encoder's tokens.
 ///
-/// The result is a difference: the pairs of all queries from `queries.first` on, minus the pairs of all queries from
-/// `queries.last` on. For each of the two counts, all tokens before its first query count as cached (`past`). So the
-/// queries attend to the same keys under every mask. What a statistic counts without any query, such as
-/// `unit::powers(0, 2)` of a text, belongs to the range that begins at query 0. The function throws if a statistic is
-/// smaller for more queries, because the difference would be negative.
+/// The pairs are a difference: those of all queries from `queries.first` on, minus those of all queries from
+/// `queries.last` on. In each of these two counts the tokens before the first query count as cached (`past`). So the
+/// queries attend to the same keys under every mask. Some statistics count something even without a query, such as
+/// `unit::powers(0, 2)` of a text. That amount belongs to the range that begins at query 0. The function throws if a
+/// statistic is smaller for more queries, because the difference would be negative.
 [[nodiscard]] constexpr std::uint64_t pairs_of_queries(const statistic& which, const sequence& s,
                                                        const index_range& queries) {
     const bool other_side = which.is_of_other_side();
@@ -78,7 +78,7 @@ namespace floptally::inline v0_3 {
 /// A pack of sequences that is split over the ranks of a context-parallel group.
 ///
 /// The split is exact. The tallies of all ranks (`tally_of`) add up to the tally of the pack, accumulator by
-/// accumulator. So do all FLOPs that are counted from them, for any masks and any convention.
+/// accumulator. The FLOPs of all ranks also add up to those of the pack, for any masks and any convention.
 class context_parallel_pack {
   public:
     /// Makes a pack where each rank holds all keys of cross attention (the encoder's output). The work of the encoder
@@ -86,7 +86,8 @@ class context_parallel_pack {
     context_parallel_pack(placed_sequences pack, token_split tokens)
         : context_parallel_pack(std::move(pack), std::move(tokens), std::optional<token_split>{}) {}
 
-    /// Makes a pack where the keys of cross attention are split over the ranks too. `other_side` is their split.
+    /// Makes a pack where the keys of cross attention are split over the ranks too. `other_side` is the split of these
+    /// keys.
     context_parallel_pack(placed_sequences pack, token_split tokens, token_split other_side)
         : context_parallel_pack(std::move(pack), std::move(tokens), std::optional(std::move(other_side))) {}
 
@@ -117,8 +118,8 @@ class context_parallel_pack {
         return sum;
     }
 
-    /// Returns the number of tokens of every rank. Pass it to `imbalance_of`. `pairs(which, seen)` returns the same for
-    /// attended pairs.
+    /// Returns the number of tokens of every rank. You can pass the result to `imbalance_of`. `pairs(which, seen)`
+    /// returns the number of attended pairs of every rank.
     [[nodiscard]] std::vector<std::uint64_t> tokens(view seen) const {
         return loads_of_ranks([&](std::uint64_t rank) { return tokens(rank, seen); });
     }
@@ -136,8 +137,8 @@ class context_parallel_pack {
     /// pass `mask::bidirectional()` as `square_rows`. A rank then adds the sequence's length for each of its queries.
     /// In both cases the ranks' values add up to the square, and each rank's FLOPs are exact.
     ///
-    /// The tally is marked with the rank and the number of ranks. A reduction throws if this mark contradicts its
-    /// scopes or its layout of ranks.
+    /// The tally is marked with the rank and the number of ranks. A reduction throws if this mark contradicts the
+    /// scopes or the layout of the reduction.
     [[nodiscard]] split_tally tally_of(std::uint64_t rank, const mask_set& masks,
                                        const statistic& square_rows = mask::causal()) const {
         const bool bidirectional = square_rows == mask::bidirectional();
@@ -261,8 +262,8 @@ class context_parallel_pack {
         }
     }
 
-    /// Calls `visit(sequence, queries)` for a rank's tokens. A sequence without a slot has no first token, so rank 0
-    /// counts it, with no queries.
+    /// Calls `visit(sequence, queries)` for a rank's tokens. A sequence with an empty slot has no first token, so rank
+    /// 0 counts the sequence, with no queries.
     template <class Visit>
     void each_part(std::uint64_t rank, Visit visit) const {
         each_held(tokens_, pack_.boundaries(), rank, visit);
@@ -273,8 +274,8 @@ class context_parallel_pack {
         }
     }
 
-    /// Calls `visit(sequence, tokens)` for a rank's tokens of the key side of cross attention. Rank 0 counts a sequence
-    /// without a slot.
+    /// Calls `visit(sequence, tokens)` for a rank's tokens of the key side of cross attention. Rank 0 counts the
+    /// sequences with an empty slot.
     template <class Visit>
     void each_key_part(std::uint64_t rank, Visit visit) const {
         if (other_side_) {

@@ -16,8 +16,8 @@
 namespace floptally::inline v0_3 {
 
 /// A split of attention heads over context-parallel ranks: DeepSpeed's Ulysses (arXiv:2309.14509). An all-to-all before
-/// attention gives each rank all tokens of some heads, and another one after it restores the split by tokens. Outside
-/// of attention, tokens are split as by `token_split::contiguous`.
+/// attention gives each rank all tokens of some heads, and a second all-to-all after attention restores the split by
+/// tokens. Outside of attention, tokens are split as by `token_split::contiguous`.
 ///
 /// Each rank computes all attended pairs for heads / cp heads. So all ranks have equal work for any mask and any
 /// lengths.

@@ -26,9 +26,8 @@ namespace floptally::inline v0_3 {
 
 /// A hash of the tokens of a batch that a rank holds, in their order.
 ///
-/// Equal counts do not show whether two ranks have the same tokens or different ones, but the hash shows it. Add the
-/// token ids that this rank runs, without padding, or anything else that identifies tokens (the numbers of samples and
-/// rows).
+/// Equal counts do not show whether two ranks have the same tokens or different ones. The hash does. Add the token ids
+/// that this rank runs, without padding, or anything else that identifies tokens (the numbers of samples and rows).
 class held_tokens {
   public:
     constexpr held_tokens() = default;
@@ -67,9 +66,9 @@ namespace detail {
 }  // namespace detail
 
 /// Throws if ranks that a scope declares replicated have different tokens, or if ranks that it declares sharded have
-/// the same tokens. Without this check, every sum would be wrong by a factor. All ranks of the layout call it together,
-/// once before the first step. It takes one all-reduce SUM of 4 integers for each rank. Every rank throws the same
-/// error.
+/// the same tokens. With such a wrong scope every sum would be wrong by a factor. All ranks of the layout call this
+/// function together, once before the first step. The check takes one all-reduce SUM of 4 integers for each rank. Every
+/// rank throws the same error.
 ///
 /// The check compares only ranks that have tokens. It skips ranks to which the scope gives no value (placement `first`
 /// or `last`).

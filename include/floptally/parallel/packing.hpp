@@ -27,7 +27,7 @@ namespace floptally::inline v0_3 {
 
 /// One pack [1, T] of samples, one after another.
 struct pack {
-    /// Indices of the pack's samples, ascending, which is also their order in the pack.
+    /// Indices of the pack's samples, in ascending order. The samples stand in the pack in this order.
     std::vector<std::uint64_t> samples{};
     std::vector<std::uint64_t> cu_seqlens{0};         ///< boundaries of the samples in tokens, without padding
     std::vector<std::uint64_t> cu_seqlens_padded{0};  ///< boundaries of the samples' slots in tokens, with padding
@@ -122,7 +122,7 @@ inline void open_packs(std::vector<std::vector<std::size_t>>& packs, std::size_t
             tokens += slots[sample];
         }
         std::reverse(packs[pack].begin(),
-                     packs[pack].end());  // ascending order, so that pop_back takes the largest sample
+                     packs[pack].end());  // puts samples in ascending order, so that pop_back takes the largest
         fullest.push({tokens, pack});
     }
     while (packs.size() < wanted) {
@@ -139,7 +139,8 @@ inline void open_packs(std::vector<std::vector<std::size_t>>& packs, std::size_t
 
 }  // namespace detail
 
-/// Packs each sample into the pack that `pack_of` gives for it, such as `assignment::rank_of`. A pack may be empty.
+/// Packs each sample into a pack of your choice. `pack_of` has the index of each sample's pack, such as
+/// `assignment::rank_of`. A pack may be empty.
 template <integer_range Lengths, integer_range Packs>
 [[nodiscard]] packing pack_by_assignment(const Lengths& lengths, const Packs& pack_of, std::uint64_t packs,
                                          std::uint64_t alignment = 1) {
@@ -160,10 +161,11 @@ template <integer_range Lengths, integer_range Packs>
     return result;
 }
 
-/// Packs samples into packs of at most `capacity` tokens by first-fit decreasing. It takes the samples from the longest
-/// slot to the shortest (equal slots by index) and puts each into the first pack with room. The number of packs is at
-/// most 11/9 of the smallest possible number plus 6/9 (Dósa 2007). If `min_packs` and `divisor` require more packs,
-/// samples are moved out of the fullest packs, so that no pack is empty. It takes O(n log n) time.
+/// Packs samples into packs of at most `capacity` tokens by first-fit decreasing. The function takes the samples from
+/// the longest slot to the shortest (equal slots by index) and puts each sample into the first pack with room. The
+/// number of packs is at most 11/9 of the smallest possible number plus 6/9 (Dósa 2007). If `min_packs` and `divisor`
+/// require more packs, samples are moved out of the fullest packs, so that no pack is empty. Packing takes O(n log n)
+/// time.
 template <integer_range Lengths>
 [[nodiscard]] packing pack_by_capacity(const Lengths& lengths, std::uint64_t capacity,
                                        const packing_options& options = {}) {

@@ -14,7 +14,8 @@
 namespace floptally::inline v0_3 {
 
 /// An axis along which ranks are arranged. `ep`, `expert_dp` and `etp` are the axes of experts: within a pipeline stage
-/// they arrange the same ranks as dp, cp and tp. `dp_replicate` is the part of dp between replicas of sharded states.
+/// they arrange the same ranks as dp, cp and tp. `dp_replicate` is the part of dp that runs across replicas of sharded
+/// states (HSDP).
 enum class parallel_axis : std::uint8_t { tp, cp, dp, pp, ep, expert_dp, etp, dp_replicate };
 
 inline constexpr std::size_t parallel_axis_count = 8;
@@ -77,8 +78,8 @@ struct parallel_sizes {
     std::uint64_t vpp = 1;
     std::uint64_t ep = 1;
     std::uint64_t etp = 0;  ///< tensor-parallel ranks of each expert; 0: as many as tp
-    /// Replicas of the states that data-parallel ranks shard. Each replica has dp / dp_replicate of the ranks. 1: all
-    /// data-parallel ranks shard one copy. Larger numbers are HSDP, or Megatron's
+    /// Number of replicas of the states that data-parallel ranks shard. Each replica has dp / dp_replicate of the
+    /// ranks. With 1, all data-parallel ranks shard one copy. Larger numbers are HSDP, or Megatron's
     /// `num_distributed_optimizer_instances`.
     std::uint64_t dp_replicate = 1;
 

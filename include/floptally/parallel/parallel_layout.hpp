@@ -141,7 +141,7 @@ class parallel_layout {
     /// Returns the number of ranks of a group over these axes.
     [[nodiscard]] constexpr std::uint64_t size(axis_set axes) const { return group(axes).size(); }
 
-    /// Returns the ranks that differ from this one along these axes only, including this rank.
+    /// Returns this rank and all ranks that differ from this rank only along these axes.
     [[nodiscard]] constexpr rank_group group(axis_set axes) const {
         const bool for_experts = names_experts(axes);
         const bool is_mixed = for_experts && (axes.contains(parallel_axis::dp) || axes.contains(parallel_axis::cp) ||
@@ -169,8 +169,8 @@ class parallel_layout {
         return ranks;
     }
 
-    /// Returns the ranks that shard one copy of a weight's states: those of dp x cp, or of expert_dp for experts, that
-    /// are in this rank's replica.
+    /// Returns the ranks that shard one copy of a weight's states. These are the ranks of dp x cp, or of expert_dp for
+    /// experts, that belong to this rank's replica.
     [[nodiscard]] constexpr rank_group sharding_group(bool of_experts) const {
         const parallel_axis split = of_experts ? parallel_axis::expert_dp : parallel_axis::dp;
         rank_group ranks(rank_);
@@ -186,7 +186,8 @@ class parallel_layout {
         return ranks;
     }
 
-    /// Returns the ranks that hold the same shard of a weight's states as this one, one in each replica.
+    /// Returns the ranks that hold the same shard of a weight's states as this rank. There is one such rank in each
+    /// replica.
     [[nodiscard]] constexpr rank_group replica_group(bool of_experts) const {
         const parallel_axis split = of_experts ? parallel_axis::expert_dp : parallel_axis::dp;
         const std::uint64_t shards = size(split) / sizes_.dp_replicate;
@@ -389,7 +390,7 @@ class parallel_layout {
 /// How ranks are arranged: the orders of their axes, and the number of ranks on a node.
 struct rank_order {
     std::string axes{megatron_order};  ///< the order of dense layers' axes, the fastest first
-    std::string expert_axes{};         ///< the order of experts' axes; empty: as Megatron derives it from `axes`
+    std::string expert_axes{};         ///< the order of experts' axes; empty: derived from `axes`, as in Megatron
     std::uint64_t gpus_per_node = 0;   ///< consecutive ranks on one node, such as 8 or 72; 0: unknown
 
     [[nodiscard]] friend bool operator==(const rank_order&, const rank_order&) = default;

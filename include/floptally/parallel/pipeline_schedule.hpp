@@ -58,7 +58,7 @@ struct pipeline_pass {
 /// The time that a pipeline takes, and the time for which each of its ranks works.
 struct pipeline_run {
     std::uint64_t makespan = 0;         ///< time from the first pass to the end of the last pass
-    std::vector<std::uint64_t> busy{};  ///< time for which each rank works; it waits for the rest of `makespan`
+    std::vector<std::uint64_t> busy{};  ///< time for which each rank works; the rank waits for the rest of `makespan`
 };
 
 }  // namespace floptally
@@ -71,7 +71,8 @@ namespace floptally::inline v0_3::detail {
 class pipeline_clock {
   public:
     /// Makes a clock at time 0, before any pass has run. With `split`, gradients of weights are separate passes.
-    /// Otherwise a backward is one pass. It sends its gradient to the previous chunk when it ends, as autograd does.
+    /// Otherwise a backward is one pass. The pass sends its gradient to the previous chunk when it ends, as autograd
+    /// does.
     pipeline_clock(std::uint64_t pp, std::span<const chunk_work> work, std::uint64_t chunks, std::uint64_t microbatches,
                    bool split)
         : work_(work),
@@ -131,17 +132,17 @@ class pipeline_clock {
 
 namespace floptally::inline v0_3 {
 
-/// The passes of each rank, in the order in which it runs them. Chunk c is on rank c mod pp. In ZB-V, chunk pp + r is
-/// on rank pp - 1 - r.
+/// The passes of each rank, in the order in which the rank runs them. Chunk c is on rank c mod pp. In ZB-V, chunk pp +
+/// r is on rank pp - 1 - r.
 class pipeline_order {
   public:
     /// Makes the published order of a schedule with `vpp` chunks on each of `pp` ranks.
     pipeline_order(pipeline_schedule schedule, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches)
         : pipeline_order(schedule, pp, vpp, microbatches, pp) {}
 
-    /// Returns the order in which the pipeline ends soonest with this work. `work` has the form of the argument of
-    /// `run`. For ZB-H1 it tries several limits for the delay of weight gradients, including no delay. So the result is
-    /// never slower than 1F1B. Other schedules have only one order.
+    /// Returns the order in which the pipeline ends soonest with this work. `work` is the same as for `run`. For ZB-H1
+    /// the function tries several limits for the delay of weight gradients, including no delay. So the result is never
+    /// slower than 1F1B. Other schedules have only one order.
     [[nodiscard]] static pipeline_order fitted(pipeline_schedule schedule, std::uint64_t pp, std::uint64_t vpp,
                                                std::uint64_t microbatches, std::span<const chunk_work> work) {
         pipeline_order best(schedule, pp, vpp, microbatches);
@@ -169,8 +170,8 @@ class pipeline_order {
     [[nodiscard]] std::span<const std::vector<pipeline_pass>> ranks() const { return ranks_; }
 
     /// Returns the largest amount of activations that each rank holds at once, in the unit of `sizes`. `sizes` has the
-    /// activations of each chunk for one microbatch. A rank holds them from the forward until the gradient of the
-    /// weights, the last pass that reads them, has ended.
+    /// activations of each chunk for one microbatch. A rank holds the activations from the forward until it has
+    /// computed the gradient of the weights. That is the last pass that reads them.
     [[nodiscard]] std::vector<std::uint64_t> most_held(std::span<const std::uint64_t> sizes) const {
         if (sizes.size() != chunks_) {
             detail::refuse("sizes", {"must have one size for each of ", chunks_, " chunks, got ", sizes.size()});
@@ -254,8 +255,8 @@ class pipeline_order {
         }
     }
 
-    /// Returns the k-th forward or backward of a rank. pp microbatches go through its first chunk, then through its
-    /// second, and so on. A backward goes through the chunks in reverse order.
+    /// Returns the k-th forward or backward of a rank. pp microbatches go through the rank's first chunk, then through
+    /// the rank's second chunk, and so on. A backward goes through the chunks in reverse order.
     [[nodiscard]] pipeline_pass pass(kind type, std::uint64_t rank, std::uint64_t k) const {
         const std::uint64_t vpp = chunks_ / pp_;
         if (vpp == 1) {
@@ -267,8 +268,8 @@ class pipeline_order {
     }
 
     /// Sets the order of a rank: `ahead` forward passes, then a forward and a backward in turn, then the remaining
-    /// backward passes. If gradients of weights are separate passes, each of them runs `waiting` backward passes later
-    /// than its own backward.
+    /// backward passes. If gradients of weights are separate passes, each of them runs `waiting` backward passes after
+    /// the backward of the same microbatch.
     void alternate(std::uint64_t rank, std::uint64_t passes, std::uint64_t ahead, std::uint64_t waiting) {
         std::uint64_t weights = 0;
         for (std::uint64_t k = 0; k < passes + ahead; ++k) {
@@ -287,9 +288,9 @@ class pipeline_order {
         }
     }
 
-    /// Sets the order of a rank of ZB-V. A microbatch passes its first chunk on the way down the ranks, and its second
-    /// chunk on the way up. The order is computed for at least 2 pp - 1 microbatches, which fill the pipeline. Passes
-    /// of microbatches that do not exist are then left out.
+    /// Sets the order of a rank of ZB-V. A microbatch passes the rank's first chunk on the way down the ranks, and the
+    /// rank's second chunk on the way up. The order is computed for at least 2 pp - 1 microbatches, which fill the
+    /// pipeline. Passes of microbatches that do not exist are then left out.
     void go_down_and_up(std::uint64_t rank) {
         const std::uint64_t all = std::max(2 * pp_ - 1, microbatches_);
         std::array<std::array<std::uint64_t, 2>, 3> done{};

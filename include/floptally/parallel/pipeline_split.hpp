@@ -56,7 +56,8 @@ struct pipeline_options {
     bool account_for_embedding_in_pipeline_split = false;
     bool account_for_loss_in_pipeline_split = false;
     /// Megatron-Core's layout text, which places every layer: "Et*3|(tt|)*29,m|L". E is the embedding, t a layer, m a
-    /// layer of multi-token prediction, L the loss, and | the end of a chunk. Empty: no text.
+    /// layer of multi-token prediction, L the loss, and | the end of a chunk. If the text is empty, other options
+    /// decide.
     std::string pipeline_model_parallel_layout{};
     layer_split layers = layer_split::automatic;
 };
@@ -91,8 +92,9 @@ class pipeline_split {
         }
     }
 
-    /// Returns the split that the options describe. If they have a layout text, it decides. Otherwise Megatron's other
-    /// options decide, if one of them is set, then `options.layers`. `described()` says which of these was used.
+    /// Returns the split that the options describe. The layout text decides if it is set. Otherwise Megatron's other
+    /// options decide if one of them is set, and `options.layers` if none is set. `described()` says which of these was
+    /// used.
     [[nodiscard]] static pipeline_split of(std::uint64_t num_layers, std::uint64_t pp, std::uint64_t vpp,
                                            const pipeline_options& options = {}) {
         require_positive(pp, "pp");
@@ -217,7 +219,7 @@ class pipeline_split {
     /// Layers are numbered in the order of the parts, so those of an encoder come first. A part before the first layer
     /// belongs to the first chunk. A part after the last layer (final norm, lm_head, MTP) belongs to the last chunk,
     /// except layers of MTP that a layout text places. A part between two layers belongs to the chunk of the earlier
-    /// one. A tower is not cut: the rank in `towers` runs all of it.
+    /// layer. A tower is not cut: the rank in `towers` runs all of it.
     [[nodiscard]] std::vector<model_part> parts_of(std::span<const model_part> model, std::uint64_t rank,
                                                    const tower_ranks& towers = {}) const {
         if (rank >= pp_) {
@@ -366,7 +368,7 @@ class pipeline_split {
         return symbols;
     }
 
-    /// Returns the number of layers of each rank. It includes the embedding and the loss if these count as layers.
+    /// Returns the number of layers of each rank, including the embedding and the loss if these count as layers.
     [[nodiscard]] static std::vector<std::uint64_t> layers_of_ranks(std::uint64_t num_layers, std::uint64_t pp,
                                                                     const pipeline_options& options) {
         const std::uint64_t first = options.num_layers_in_first_pipeline_stage;
@@ -436,8 +438,8 @@ class pipeline_split {
         }
     }
 
-    /// Appends a group of equal layers that starts at `layer`. It is cut where layers of this rank and of other ranks
-    /// meet.
+    /// Appends a group of equal layers that starts at `layer`. The group is cut where layers of this rank and of other
+    /// ranks meet.
     void append_layers(std::vector<model_part>& to, std::span<const model_part> parts, std::uint64_t layer,
                        std::uint64_t rank) const {
         const std::uint64_t repeat = parts.front().repeat;

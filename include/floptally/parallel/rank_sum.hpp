@@ -18,7 +18,7 @@ namespace floptally::inline v0_3 {
 struct rank_sum {
     std::uint64_t ranks = 0;  ///< number of ranks of the layout, each with one GPU
     any_function<tally(function_view<tally()> mine)> sum{};
-    std::uint64_t rank = 0;  ///< this rank, to report the slowest rank of a step
+    std::uint64_t rank = 0;  ///< index of this rank; a report uses it to name the slowest rank of a step
     /// Replaces each integer by its maximum over the ranks. The meter uses this function to compare the times of the
     /// ranks. It calls the function once in each `sum`, inside the function that returns the rank's own tally. If `max`
     /// is empty, times are not compared.

@@ -17,7 +17,7 @@
 namespace floptally::inline v0_3 {
 
 /// How unevenly ranks work, and how long their pipelines take. All values have the same unit: FLOPs, or the time that
-/// these FLOPs take at peak speed. The default is that no rank ever waits.
+/// these FLOPs take at peak speed. The default values mean that no rank ever waits.
 struct rank_times {
     uint128 largest = 1;  ///< work of the rank that has the most work
     uint128 sum = 1;      ///< work of all ranks
@@ -70,12 +70,12 @@ struct rank_times {
         return all;
     }
 
-    /// Returns the fraction of the step in which ranks work, on average. The step ends when the last rank has ended.
+    /// Returns the average fraction of the step in which a rank works. The step ends when the last rank has ended.
     [[nodiscard]] double busy_share() const { return mean() / end(); }
-    /// Returns the fraction of the step in which ranks wait because another rank has more work, on average.
+    /// Returns the average fraction of the step in which a rank waits because another rank has more work.
     [[nodiscard]] double imbalance_share() const { return (static_cast<double>(largest) - mean()) / end(); }
-    /// Returns the fraction of the step in which ranks wait for the passes of other pipeline ranks (the bubble). It
-    /// excludes the wait of `imbalance_share`.
+    /// Returns the average fraction of the step in which a rank waits for the passes of other pipeline ranks (the
+    /// bubble). It excludes the wait of `imbalance_share`.
     [[nodiscard]] double bubble_share() const { return (end() - static_cast<double>(largest)) / end(); }
 
   private:

@@ -169,8 +169,8 @@ class tensor_shard {
         return unit * (products / tp_ + (rank_ < products % tp_ ? 1 : 0));
     }
 
-    /// Returns this rank's shard of an adapter. Both matrices of an adapter are split, however the base weight is
-    /// split.
+    /// Returns this rank's shard of an adapter. Both matrices of an adapter are split, whatever the sharding of the
+    /// base weight is.
     [[nodiscard]] adapter sharded(const adapter& whole_adapter) const {
         return {.in = sharded(whole_adapter.in, 2),
                 .out = sharded(whole_adapter.out, 2),
@@ -286,9 +286,10 @@ class tensor_shard {
         return entry;
     }
 
-    /// Returns the shard of routed experts. Without measured visits it assumes that tokens visit the experts of all
-    /// ranks equally often. A rank then runs as many visits as 1 / tp of its tokens would make. Measured visits are
-    /// those to the rank's own experts. Each of the etp ranks computes a part of every visit.
+    /// Returns this rank's shard of an entry of routed experts. Without measured visits the function assumes that
+    /// tokens visit the experts of all ranks equally often. A rank then runs as many visits as 1 / tp of its tokens
+    /// would make. Measured visits are those to the rank's own experts. Each of the etp ranks computes a part of every
+    /// visit.
     [[nodiscard]] cost_entry expert_shard(cost_entry entry, const tensor_sharding& own,
                                           const named_entry& label) const {
         const std::uint64_t experts = own.units;

@@ -258,9 +258,9 @@ class tally_reduction {
                     const std::optional<convention>& counted_as)
         : tally_reduction(masks, scope, layout, reducer, counted_as, 0) {}
 
-    /// Returns the tally of all ranks from this rank's tally, with one all-reduce SUM. It has the same bits on every
-    /// rank of the group. Throws on every rank if one rank has an error, or if the group does not fit the scope. With
-    /// virtual stages pass `visits`.
+    /// Returns the tally of all ranks from this rank's tally, with one all-reduce SUM. The result has the same bits on
+    /// every rank of the group. Throws on every rank if one rank has an error, or if the group does not fit the scope.
+    /// With virtual stages pass `visits`.
     template <integer_reducer Reducer>
     [[nodiscard]] tally sum(const tally& mine, Reducer& reducer, const microbatch_visits& visits = {}) const {
         tally all = global(detail::summed(sum_, reducer, [&] {
@@ -271,8 +271,9 @@ class tally_reduction {
         return all;
     }
 
-    /// Throws on every rank if the tokens of the ranks contradict the scope of `tokens` (`floptally::require_held`).
-    /// The sums themselves cannot show this. All ranks of the layout call it once before the first step.
+    /// Throws on every rank if ranks with replicated tokens have different tokens, or ranks with sharded tokens the
+    /// same ones (`floptally::require_held`). The sums themselves cannot show such an error. All ranks of the layout
+    /// call this function once before the first step.
     template <integer_reducer Reducer>
     void require_held(const held_tokens& mine, Reducer& reducer) const {
         const std::size_t tokens = static_cast<std::size_t>(accumulator::tokens);

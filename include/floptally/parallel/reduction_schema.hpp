@@ -21,7 +21,7 @@
 #include <floptally/text/version.hpp>
 
 /// @file
-/// The message with which ranks check, before a sum, that they agree on everything that matters.
+/// The message with which ranks check, before a sum, that they agree on masks, scopes, layout and convention.
 
 namespace floptally::inline v0_3::detail {
 

@@ -26,8 +26,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Ratios of signed or floating-point numbers over ranks: a loss, a sequence's log-probability. They are added in the
-/// order of ranks, so that every rank gets the same bits in every run.
+/// Ratios of signed or floating-point numbers over ranks: a loss, a sequence's log-probability. The numbers are added
+/// in the order of ranks, so that every rank gets the same bits in every run.
 
 namespace floptally::inline v0_3 {
 
@@ -39,7 +39,8 @@ concept ratio_number =
 /// A summary of the ratios of sequences over all ranks. Every sequence has the same weight, whatever its length.
 struct ratio_summary {
     std::uint64_t sequences = 0;  ///< number of sequences that have a ratio
-    std::uint64_t empty = 0;      ///< number of sequences without a ratio: 0 over 0 on all ranks
+    std::uint64_t empty = 0;      ///< number of sequences without a ratio, because numerator and denominator are 0 on
+                                  ///< all ranks
     double sum = 0;               ///< sum of the ratios
     double least = 0;
     double largest = 0;
@@ -86,7 +87,7 @@ template <ratio_number Number>
 }
 
 /// Computes the global number from the numbers of all ranks of a group. The scope says which ranks have parts and which
-/// have copies. Parts are added in the order of ranks. Copies must have the same bits, or it throws.
+/// have copies. Parts are added in the order of ranks. Throws `error` if copies differ in any bit.
 template <ratio_number Number>
 [[nodiscard]] Number whole_of(const rank_gather& gathered, std::size_t integer, const statistic_scope& scope,
                               const char* name) {
@@ -200,7 +201,7 @@ struct number_ratio {
 };
 
 /// Returns the ratio over all ranks. Pass one scope for numerator and denominator, or one for each. `reducer` must span
-/// all ranks, except along axes with `placement::trusted` in both scopes. It takes two collectives.
+/// all ranks, except along axes with `placement::trusted` in both scopes. The call takes two collectives.
 template <ratio_number Numerator, ratio_number Denominator, integer_reducer Reducer>
 [[nodiscard]] number_ratio<Numerator, Denominator> reduce(const number_ratio<Numerator, Denominator>& mine,
                                                           const ratio_scope& scope, const parallel_layout& layout,
@@ -222,8 +223,9 @@ template <ratio_number Numerator, ratio_number Denominator, integer_reducer Redu
 /// context parallelism splits a sequence, except for rounding.
 ///
 /// `within` is the group of this rank over cp, tp and pp, without axes that have `placement::trusted` in both scopes.
-/// `over_dp` is its group over dp. The ranks of `within` have the same sequences in the same order. A rank with no
-/// token of a sequence passes 0 over 0. Sums are in the order of ranks, then of sequences: the same bits on every rank.
+/// `over_dp` is the group of this rank over dp. The ranks of `within` have the same sequences in the same order. A rank
+/// without a token of a sequence passes 0 for its numerator and denominator. Sums are in the order of ranks, then of
+/// sequences, so every rank gets the same bits.
 template <ratio_number Numerator, ratio_number Denominator, integer_reducer Within, integer_reducer Data,
           class ValueOf = std::identity>
 [[nodiscard]] ratio_summary reduce_sequences(std::span<const Numerator> numerators,

@@ -19,11 +19,11 @@ namespace floptally::inline v0_3 {
 
 /// The ways in which a value can be distributed over the ranks along one axis.
 enum class placement : std::uint8_t {
-    replicated,  ///< all ranks have the same value; a sum over them checks this
+    replicated,  ///< all ranks have the same value; a sum over these ranks checks that their values are equal
     trusted,     ///< the caller states that all ranks have the same value; a sum may leave out ranks
     sharded,     ///< each rank has a different part of the value
-    first,       ///< the first rank along the axis has the whole value, the others 0
-    last         ///< the last rank along the axis has the whole value, the others 0
+    first,       ///< the first rank along the axis has the whole value, the other ranks have 0
+    last         ///< the last rank along the axis has the whole value, the other ranks have 0
 };
 
 /// The scope of a counted value: its placement along each axis of a layout. The scope says how to get the global value
@@ -40,8 +40,8 @@ class statistic_scope {
         return changed;
     }
     /// Returns this scope with another placement along the virtual stages of a rank. `first` or `last`: the value is
-    /// added once for each microbatch. `replicated`: each virtual stage adds it. `sharded`: each virtual stage adds a
-    /// different part.
+    /// added once for each microbatch. `replicated`: each virtual stage adds the value. `sharded`: each virtual stage
+    /// adds a different part.
     [[nodiscard]] constexpr statistic_scope along_virtual_stages(placement kind) const {
         statistic_scope changed = *this;
         changed.virtual_stages_ = kind;
@@ -84,7 +84,7 @@ class statistic_scope {
         return axes;
     }
 
-    /// Returns whether the layout's rank has the value or a part of it.
+    /// Returns true if the rank of `layout` has the value or a part of the value.
     [[nodiscard]] constexpr bool holds(const parallel_layout& layout) const {
         for (const parallel_axis axis : dense_axes) {
             if (layout.coordinate(axis) != holder(axis, layout)) {
@@ -94,7 +94,7 @@ class statistic_scope {
         return true;
     }
 
-    /// Throws if this rank must have 0 by the scope but `amount` is not 0.
+    /// Throws if `amount` is not 0 although the scope says that the rank of `layout` has no part of the value.
     constexpr void require_holder(std::string_view name, std::uint64_t amount, const parallel_layout& layout) const {
         for (const parallel_axis axis : dense_axes) {
             const std::uint64_t coordinate = layout.coordinate(axis);
@@ -105,8 +105,8 @@ class statistic_scope {
         }
     }
 
-    /// Returns the global value from a `sum` over `axes`. Throws if the sum lacks an axis, if it is not a multiple of
-    /// the number of replicas, or if the value does not fit 64 bits.
+    /// Returns the global value from a `sum` over `axes`. Throws if `axes` lacks an axis that the sum must cover, if
+    /// the sum is not a multiple of the number of replicas, or if the value does not fit 64 bits.
     [[nodiscard]] constexpr std::uint64_t global(std::string_view name, uint128 sum, const parallel_layout& layout,
                                                  axis_set axes) const {
         for (const parallel_axis axis : dense_axes) {
@@ -204,8 +204,8 @@ struct different_scopes_t {};
 inline constexpr different_scopes_t different_scopes{};
 
 /// The scopes of a ratio's numerator and denominator. If a loss sums its numerator over fewer ranks than its
-/// denominator, it is wrong by a factor, and nothing shows that. So both scopes must be equal unless the caller passes
-/// `different_scopes`.
+/// denominator, the loss is wrong by a factor, and no error shows it. So both scopes must be equal unless the caller
+/// passes `different_scopes`.
 class ratio_scope {
   public:
     constexpr ratio_scope(const statistic_scope& both)  // NOLINT(google-explicit-constructor): one scope for both

@@ -12,8 +12,8 @@
 
 namespace floptally::inline v0_3 {
 
-/// A split of the matrices of a component, or of one weight in it. It replaces the split that the model's part
-/// declares. Patterns are those of `weight_setting::weights`. A component "encoder.mlp" can also be named "mlp".
+/// A split of the matrices of a component, or of one weight in it. It replaces the split that the model declares.
+/// `weights` is a pattern as in `weight_setting::weights`. A component "encoder.mlp" can also be named "mlp".
 struct weight_split {
     component_name weights;
     sharding_kind split = sharding_kind::even;
@@ -33,9 +33,9 @@ struct tensor_options {
     /// The vocabulary is padded to a multiple of this number times tp (Megatron's default is 128; 1 pads to a multiple
     /// of tp).
     std::uint64_t make_vocab_size_divisible_by = 1;
-    /// Splits that replace those of the entries (`cost_entry::sharding`). If several splits match a weight, the last
-    /// one counts. Write the names of towers in full: "vision.*" with `replicated` is a tower without tensor
-    /// parallelism.
+    /// Splits that replace the splits declared in cost entries (`cost_entry::sharding`). If several splits match a
+    /// weight, the last one counts. Write the names of towers in full: "vision.*" with `replicated` means a vision
+    /// tower without tensor parallelism.
     std::vector<weight_split> splits{};
 };
 

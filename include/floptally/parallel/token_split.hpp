@@ -110,7 +110,7 @@ constexpr void require_zigzag(std::string_view field, std::uint64_t tokens, std:
 class token_split {
   public:
     /// Returns a zigzag split of the whole pack as one sequence: rank r has chunks r and 2cp − 1 − r of 2cp. Chunks may
-    /// end inside its sequences.
+    /// end inside sequences of the pack.
     [[nodiscard]] static token_split zigzag(std::uint64_t tokens, std::uint64_t cp) {
         static_cast<void>(zigzag_ranges(tokens, cp, 0));
         return {{0, tokens}, cp, true};

@@ -32,9 +32,10 @@ namespace floptally::inline v0_3::detail {
     return value ^ (value >> 31U);
 }
 
-/// Returns the pseudo-random weight of a coordinate on an axis. It is odd, so that products keep all bits.
+/// Returns the pseudo-random weight of a coordinate on an axis. The weight is odd, so products modulo 2^64 lose no
+/// bits.
 [[nodiscard]] constexpr std::uint64_t weight(parallel_axis axis, std::uint64_t coordinate) {
-    // This step is a part of the message's format. Other programs write such messages too, so it must not change.
+    // This step is a part of the message's format. It must not change, because other programs write such messages, too.
     constexpr std::uint64_t step = 6;
     return mixed(coordinate * step + static_cast<std::uint64_t>(axis)) | 1U;
 }
@@ -52,14 +53,14 @@ namespace floptally::inline v0_3::detail {
 
 namespace floptally::inline v0_3 {
 
-/// How to compute one integer of a message from one of a rank's values. Host and device use the same list of message
-/// parts.
+/// The rule that computes one integer of a message from one of a rank's values. Host and device use the same list of
+/// message parts.
 struct message_part {
     std::uint32_t value;  ///< index of the value among the rank's values
     std::uint32_t shift;
     std::uint64_t bits;    ///< mask of the bits of the shifted value that are sent
     std::uint64_t factor;  ///< factor of the value, modulo 2^64
-    bool must_be_zero;     ///< true: by the scope this rank does not have the value, so it must be 0
+    bool must_be_zero;     ///< true: the scope says that this rank does not have the value, so the value must be 0
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t integer_of(const std::uint64_t* values) const {
         return ((values[value] >> shift) & bits) * factor;
@@ -73,8 +74,9 @@ struct message_part {
 /// known. So the received sum shows over which axes it was taken, or that the ranks are not a group of this layout.
 ///
 /// An accumulator is sent in two halves, so that no sum overflows. For each axis over which the accumulator is
-/// replicated, it is sent again, multiplied by the rank's weight on that axis. If the replicas are equal, the second
-/// sum can be computed from the first one. All integers are 64-bit, unsigned, and summed in one SUM.
+/// replicated, the rank sends the accumulator again, multiplied by the rank's weight on that axis. If the replicas are
+/// equal, the second sum can be computed from the first one. All integers are 64-bit and unsigned. One all-reduce (SUM)
+/// adds them all.
 class verified_sum {
   public:
     /// An accumulator of the sum: its name in errors and its scope.
@@ -101,7 +103,7 @@ class verified_sum {
     [[nodiscard]] const std::vector<accumulator>& accumulators() const { return accumulators_; }
     [[nodiscard]] std::size_t message_size() const { return size_; }
 
-    /// Returns how to compute the integers of a message after its header, in the order of the accumulators.
+    /// Returns the rules that compute the integers after the header of a message, in the order of the accumulators.
     [[nodiscard]] std::vector<message_part> parts() const {
         std::vector<message_part> all;
         for (std::uint32_t i = 0; i < accumulators_.size(); ++i) {
@@ -153,7 +155,7 @@ class verified_sum {
         reducer.sum(message);
     }
 
-    /// Returns the axes over which the sum was taken, without axes of size 1. Throws if the summed ranks are not a
+    /// Returns the axes over which the sum was taken, not counting axes of size 1. Throws if the summed ranks are not a
     /// group of this layout.
     [[nodiscard]] axis_set summed_axes(std::span<const std::uint64_t> sums) const {
         if (sums.size() != size_) {

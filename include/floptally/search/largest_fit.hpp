@@ -15,7 +15,7 @@
 #include <floptally/hardware/memory_bandwidth.hpp>
 
 /// @file
-/// The largest microbatch or sequence that fits, and the accelerators that hold a step.
+/// Finds the largest microbatch or sequence that fits the memory, and the accelerators whose memory holds a step.
 
 namespace floptally::inline v0_3 {
 
@@ -29,7 +29,7 @@ namespace floptally::inline v0_3 {
 }
 
 /// Returns the largest number from 1 to `most` for which `fits(number)` is true, or 0 if there is none. If a number
-/// fits, all smaller numbers must fit too, as they do for memory.
+/// fits, all smaller numbers must fit, too. This is true for memory.
 template <class Fits>
 [[nodiscard]] std::uint64_t largest_that_fits(std::uint64_t most, Fits fits) {
     std::uint64_t good = 0;
@@ -54,8 +54,9 @@ struct holding_accelerator {
     std::optional<double> price{};  ///< the price of one accelerator, as passed by the caller
 };
 
-/// Returns the accelerators whose memory size is known. Accelerators with at least `gib` come first. They are sorted by
-/// price if prices are given, and otherwise by memory. `prices` has prices by the accelerator's name, in any currency.
+/// Returns the accelerators whose memory size is known. Accelerators with at least `gib` GiB come first. Accelerators
+/// that fit, and those that do not, are each sorted by price if prices are given, and otherwise by memory. `prices` has
+/// prices by the accelerator's name, in any currency.
 [[nodiscard]] inline std::vector<holding_accelerator> accelerators_that_hold(
     double gib, const std::vector<std::pair<std::string_view, double>>& prices = {}) {
     std::vector<holding_accelerator> list;
@@ -77,7 +78,7 @@ struct holding_accelerator {
             put(part.name, part);
             continue;
         }
-        // The accelerator has variants with different memories: lists one name for each size.
+        // An accelerator with several memory sizes gets one element of the list for each size.
         const std::size_t first = list.size();
         for (const std::string_view name : names_with_memory(part)) {
             put(name, part);

@@ -41,7 +41,7 @@ namespace floptally::inline v0_3 {
 
 namespace floptally::inline v0_3::detail {
 
-/// Returns the index of `name` in `names`. Throws an `error` with this field if `names` does not contain it.
+/// Returns the index of `name` in `names`. Throws an `error` that names `field` if `names` does not contain `name`.
 template <std::size_t Count>
 [[nodiscard]] std::size_t explained_index(const char* const (&names)[Count], std::string_view name, const char* what,
                                           const char* field) {
@@ -61,9 +61,9 @@ namespace floptally::inline v0_3 {
 
 /// Reads a layout from text. The text has sizes by name with the microbatch, the sharded states and recompute ("tp=2,
 /// pp=4, mb=1, zero=optimizer, recompute=none, schedule=1f1b, sequence_parallel=true"), or a trainer's settings
-/// (`read_layout`). `microbatches=8` may take the place of mb: it is what a replica accumulates. What the text leaves
-/// out comes from `options`. A missing dp follows from the other sizes and the number of GPUs. `field` names the text
-/// in errors.
+/// (`read_layout`). Instead of mb, `microbatches=8` may say how many microbatches a replica accumulates. Settings that
+/// the text leaves out come from `options`. A missing dp follows from the other sizes and the number of GPUs. `field`
+/// names the text in errors.
 [[nodiscard]] inline training_layout training_layout_named(std::string_view text, const layout_predictor& predictor,
                                                            const search_options& options = {},
                                                            const char* field = "explain") {

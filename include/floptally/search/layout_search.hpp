@@ -56,8 +56,8 @@ struct search_options {
     std::uint64_t largest_tp = 0;             ///< largest number of tensor-parallel ranks; 0: as many as a node has
                                               ///< GPUs
     std::uint64_t largest_vpp = 24;           ///< largest number of chunks per pipeline rank
-    /// Least number of tokens of a sequence on each context-parallel rank, because kernels with fewer tokens are slow.
-    /// If `cp` is set, there may be fewer.
+    /// Smallest number of tokens of a sequence on each context-parallel rank, because kernels with fewer tokens are
+    /// slow. If `cp` is set, ranks may have fewer tokens.
     std::uint64_t least_context = 2048;
     /// A function that the search calls from time to time. Its arguments are the number of layouts tried so far and the
     /// number of all layouts.
@@ -180,8 +180,8 @@ class layout_candidates {
     }
 
     /// Returns true if a search tries this number of chunks per rank. If pp divides the layers, all chunks must be
-    /// equally long. Otherwise they must be equally long with embedding or loss counted as layers, or their number must
-    /// be a power of two.
+    /// equally long. Otherwise all chunks must be equally long with embedding or loss counted as layers, or the number
+    /// of chunks per rank must be a power of two.
     [[nodiscard]] bool tries_chunks(const parallel_sizes& sizes, std::uint64_t vpp) const {
         const std::uint64_t chunks = sizes.pp * vpp;
         if (options_.vpp) {
@@ -315,7 +315,7 @@ namespace floptally::inline v0_3 {
     for (const layout_prediction& found : search.found) {
         soonest = soonest == 0 ? found.seconds : std::min(soonest, found.seconds);
     }
-    // A prediction is not exact to a thousandth of a per cent, so such differences do not count.
+    // A prediction is not exact to a thousandth of a per cent, so smaller differences do not count.
     const auto rank_of = [soonest](const layout_prediction& found) {
         const parallel_sizes& sizes = found.layout.sizes;
         return std::tuple(std::llround(found.seconds / soonest * 1e5),
@@ -326,8 +326,9 @@ namespace floptally::inline v0_3 {
     return search;
 }
 
-/// Returns a text about one layout. If it is impossible, the text says what does not divide. If it does not fit, it
-/// says which rank lacks how many GiB. If it fits, it says how long a step takes and how many layouts are faster.
+/// Returns a text about one layout. If the layout is impossible, the text says which numbers do not divide evenly. If
+/// the layout does not fit, the text says which rank lacks how many GiB. If the layout fits, the text says how long a
+/// step takes and how many layouts are faster.
 [[nodiscard]] inline std::string explain(layout_predictor& predictor, const layout_search& search,
                                          const training_layout& layout) {
     const auto number = [](double value, int digits) { return detail::fixed_decimal(value, digits); };

@@ -16,14 +16,16 @@
 
 namespace floptally::inline v0_3 {
 
-/// A measured step with the prediction that meets its time.
+/// A measured step: the prediction with the measured time, and the efficiency of this prediction.
 struct measured_step {
-    layout_prediction predicted{};  ///< its `seconds` are the measured seconds
-    double efficiency = 0;          ///< the part of the peak that products reach, by the clock of `layout_predictor`
+    layout_prediction predicted{};  ///< prediction whose `seconds` equal the measured seconds
+    double efficiency = 0;          ///< fraction of the peak FLOP/s with which `layout_predictor` predicts the measured
+                                    ///< time
 };
 
-/// Finds the efficiency with which the predictor meets the measured time of a layout, and sets it. Later predictions
-/// of the predictor use this efficiency. Throws `error` if no efficiency from 0.1 % to 100 % meets the time.
+/// Finds the efficiency with which the predictor gives the measured time of a layout, and sets it in the predictor.
+/// Later predictions of the predictor use this efficiency. Throws `error` if no efficiency from 0.1 % to 100 % gives
+/// the measured time.
 [[nodiscard]] inline measured_step fit_efficiency(layout_predictor& predictor, const training_layout& layout,
                                                   double seconds) {
     detail::require_finite_positive(seconds, "seconds");

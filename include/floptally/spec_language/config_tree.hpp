@@ -12,8 +12,8 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// A config as a tree of plain nodes. The reader of specs uses it so that it does not depend on a JSON library. An
-/// adapter fills the tree from JSON (`from_nlohmann.hpp`).
+/// A config as a tree of plain nodes. With this tree the reader of specs does not depend on a JSON library. An adapter
+/// fills the tree from JSON (`from_nlohmann.hpp`).
 
 namespace floptally::inline v0_3::detail::specs {
 

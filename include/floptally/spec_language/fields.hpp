@@ -33,7 +33,7 @@ class fields {
     [[nodiscard]] const config_node& object() const { return *object_; }
 
     /// Returns the value of a key, or of a path of keys such as "attn_config.kv_n_heads". Returns null if the config
-    /// lacks it.
+    /// lacks the key.
     [[nodiscard]] const config_node* find(std::string_view key) const {
         if (key == ignored_) {
             return nullptr;
@@ -52,7 +52,7 @@ class fields {
         const config_node* at = find(key);
         return at != nullptr && at->type != config_node::kind::null;
     }
-    /// Returns the FIELD of an error about a key: the path to the key, "text_config.hidden_size".
+    /// Returns the name of a key for errors: the path to the key, such as "text_config.hidden_size".
     [[nodiscard]] std::string field(std::string_view key) const {
         return path_.empty() ? std::string(key) : text_of({path_, ".", key});
     }

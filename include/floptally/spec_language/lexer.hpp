@@ -74,7 +74,7 @@ class lexer {
         }
         return found;
     }
-    /// Reads the name of a spec, or a text value of a config. Such a name may have dots and dashes inside ("gpt-sw3",
+    /// Reads the name of a spec, or a text value of a config. Both may have dots and dashes inside ("gpt-sw3",
     /// "t5.encoder").
     [[nodiscard]] std::string_view expect_spec_name(const char* what) {
         std::size_t end = 0;

@@ -15,8 +15,8 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
-/// Returns the known name with the smallest edit distance to `word`. Names that are too different do not count: at most
-/// a third of the letters of `word` may differ, but always one. Returns an empty text if no name is left.
+/// Returns the known name with the smallest edit distance to `word`. The edit distance may be at most a third of the
+/// letters of `word`, or 1 for short words. Returns an empty text if no name is so near.
 [[nodiscard]] inline std::string_view nearest(std::string_view word, const vector<std::string_view>& known) {
     std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
     std::string_view found;
@@ -35,8 +35,8 @@ namespace floptally::inline v0_3::detail::specs {
     const std::string_view near = nearest(word, known);
     return near.empty() ? std::string() : text_of({"; nearest: ", near});
 }
-/// Returns "; nearest: NAME" for a misspelt word, or an empty text. The known words are the members `name` of the rows
-/// of a table.
+/// Returns "; nearest: NAME" for the end of an error about a misspelt word, or an empty text if no name is similar. The
+/// known names are the members `name` of the rows of a table.
 template <class Row, std::size_t N>
 [[nodiscard]] std::string nearest_hint(std::string_view word, const Row (&rows)[N]) {
     vector<std::string_view> known;

@@ -13,7 +13,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// A parsed spec. Its `string_view`s point into the text of the spec, which must outlive it.
+/// A parsed spec. The members of type `string_view` point into the text of the spec, which must outlive the parsed
+/// spec.
 
 namespace floptally::inline v0_3::detail::specs {
 
@@ -77,8 +78,8 @@ namespace allowed {
 inline constexpr unsigned number = 1, real = 2, flag = 4, text = 8, list = 16, object = 32, null = 64, any = 127;
 }
 
-/// Returns the largest allowed value of a key. It depends on the words in the key's name. The bounds are far above
-/// every published model. Within them no product of a cost overflows unnoticed (products are also checked).
+/// Returns the largest allowed value of a key. The value depends on the words in the name of the key. The bounds are
+/// far above every published model. No product of a cost overflows within these bounds. Products are also checked.
 [[nodiscard]] constexpr std::int64_t most_of(std::string_view key) {
     const auto names = [key](std::string_view word) { return key.find(word) != std::string_view::npos; };
     return names("vocab")                                             ? std::int64_t{1} << 28
@@ -96,8 +97,8 @@ struct spec_key {
     bool required = false;                  ///< true if the config must have the key
     bool each = false;                      ///< true if a list under this key must have one element for each layer
     bool numbers = false;                   ///< true if a list under this key must have integers from `least` to `most`
-    bool unsaid = false;                    ///< true if published configs often omit the key; its omission then gets no
-                                            ///< note
+    bool unsaid = false;                    ///< true if published configs often omit the key; then a report has no note
+                                            ///< that the key is missing
     unsigned kinds = 0;
     std::int64_t least = 1;
     std::int64_t most = 0;
@@ -118,7 +119,7 @@ struct part_line {
     std::string_view part;
     vector<argument> arguments{};
     std::size_t condition = no_expression;
-    std::string_view rest{};  ///< in the block of a class: the text after `as`, `text` or `note`
+    std::string_view rest{};  ///< for a line in the block of a class: the text after the word `as`, `text` or `note`
     unsigned line = 0;
 };
 
@@ -129,8 +130,8 @@ struct block {
     unsigned line = 0;
 };
 
-/// A condition of a spec. The line `require EXPR: .KEY what is right` gives an error unless the condition holds. The
-/// line `note EXPR: text` gives a note if it holds.
+/// A condition of a spec. The line `require EXPR: .KEY what is right` gives an error if EXPR is false. The line `note
+/// EXPR: text` gives a note if EXPR is true.
 struct spec_condition {
     bool is_note = false;
     std::size_t holds = no_expression;
@@ -166,7 +167,7 @@ struct ignored_key {
                                         ///< with any value
 };
 
-/// A key of the config that was looked up while counting.
+/// A key of the config that was looked up while the model was counted.
 struct asked_key {
     std::string_view key;
     bool by_default = false;  ///< true if the config lacks the key and its default was used
@@ -175,8 +176,8 @@ struct asked_key {
 struct spec {
     std::string_view name;
     std::string_view base_name{};
-    std::string_view like_name{};  ///< from `as SPEC`: a spec whose lines override those of the base; the lines of this
-                                   ///< spec override both
+    std::string_view like_name{};  ///< name of the spec after `as`; that spec overrides lines of the base, and this
+                                   ///< spec overrides lines of both
     std::string_view prefix{};
     vector<std::string_view> other_prefixes{};  ///< other prefixes of the class names, used in checkpoints of other
                                                 ///< releases
@@ -256,7 +257,8 @@ struct spec {
     return *root;
 }
 
-/// The encoder side of an encoder-decoder: its spec, and the key of its config if it has a config of its own.
+/// The encoder side of an encoder-decoder: the name of its spec, and the key of its config if the encoder has a
+/// separate config.
 struct other_side {
     std::string_view spec{};  ///< name of the encoder's spec; empty: the model has no encoder side
     std::string_view key{};
@@ -285,7 +287,7 @@ template <class Item>
     return all;
 }
 
-/// Returns the inner models of a spec: those it declares, and those of its bases that it does not redefine.
+/// Returns the inner models that a spec declares, and the inner models of its bases that the spec does not redefine.
 [[nodiscard]] inline vector<const inner_model*> inner_of(const spec& read) {
     vector<const inner_model*> all;
     for (const spec* p = &read; p != nullptr; p = p->base) {
@@ -303,7 +305,7 @@ template <class Item>
     return all;
 }
 
-/// Throws an error whose FIELD is the line of a spec: "spec NAME:LINE".
+/// Throws an error that names a line of a spec: "spec NAME:LINE".
 [[noreturn, gnu::cold, gnu::noinline]] inline void spec_error(std::string_view name, unsigned line,
                                                               std::initializer_list<piece> problem) {
     refuse(text_of({"spec ", name, ":", line}), problem);

@@ -22,11 +22,11 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
-// Finds names and blocks in a spec that nothing reads. Without this check a misspelt name that should replace a name of
-// the base would be ignored silently.
+// Finds unused names and unused blocks in a spec. Without this check a misspelt name that should replace a name of the
+// base would be ignored silently.
 
-/// Names of definitions that the reader of models looks up in a spec. For each inner model it also looks up the inner
-/// model's name followed by one of `inner_names`, such as `vision_units`.
+/// Names of definitions that the reader of models looks up in a spec. The reader also looks up the name of each inner
+/// model followed by one of `inner_names`, such as `vision_units`.
 inline constexpr std::string_view reader_names[] = {
     "h",     "layers",     "layers_used",  "v",           "norms",     "final_norm", "first_norm", "sees",
     "tied",  "positions",  "embedding",    "always_tied", "mtp",       "mtp_norms",  "no_mtp",     "stands",
@@ -40,8 +40,8 @@ inline constexpr std::string_view block_names[] = {"before", "into_mixer", "mixe
                                                    "more",   "once",       "stem",  "after", "mtp",       "text_after"};
 inline constexpr std::string_view inner_blocks[] = {"_projector", "_in_text"};
 
-/// Checks specs for names that nothing reads. The names of a spec may be read by its own lines, its bases, and the
-/// specs derived from it.
+/// Checks specs for unused names. A name is used if a line of the spec, of its bases, or of the specs derived from it
+/// reads the name.
 class name_check {
   public:
     explicit name_check(const vector<const spec*>& all) {
@@ -52,8 +52,8 @@ class name_check {
         }
     }
 
-    /// Returns true if the reader of models looks up the name: it is one of `reader_names`, or an inner model's name
-    /// with an ending, such as `vision_units`.
+    /// Returns true if the reader of models looks up the name: the name is one of `reader_names`, or an inner model's
+    /// name with an ending, such as `vision_units`.
     [[nodiscard]] static bool is_of_reader(const spec& read, std::string_view name) {
         return is_known(read, name, reader_names, inner_names) ||
                (root_of(read).type() == "hstu" &&
@@ -74,7 +74,8 @@ class name_check {
         return false;
     }
 
-    /// Throws an error for the first name or block of a spec that nothing reads and that no base has.
+    /// Throws an error for the first unused name or block of a spec, unless a base of the spec has the same name or
+    /// block.
     void check(const spec& read) const {
         for (const definition& own : read.definitions) {
             const bool replaces = any_base(read, [&](const spec& p) { return p.find_definition(own.name) != nullptr; });
@@ -177,8 +178,8 @@ class library {
     library() = default;
     explicit library(std::string_view text) { add(text); }
 
-    /// Adds specs of the user. The text must outlive the library. Errors before the name of the first spec use `file`,
-    /// the name of the file, as their FIELD.
+    /// Adds specs of the user. The text must outlive the library. Errors before the name of the first spec show the
+    /// file name `file`.
     void add(std::string_view text, std::string_view file = {}) {
         file = file.empty() ? "?" : file;
         if (!parse(text, file)) {
@@ -187,8 +188,8 @@ class library {
         user_count_ = specs_.size();
     }
 
-    /// Returns the user's specs with their bases, and marks them as not used. Throws if one of them defines a name that
-    /// nothing reads.
+    /// Returns the user's specs with their bases, and marks them as not used. Throws if one of these specs defines an
+    /// unused name.
     [[nodiscard]] vector<const spec*> user_specs() {
         vector<const spec*> all;
         for (std::size_t k = 0; k < user_count_; ++k) {
@@ -208,8 +209,8 @@ class library {
         return known(name) != nullptr || (load(file_of(name)) && known(name) != nullptr);
     }
 
-    /// Returns the spec of this name, with its bases. `asked_by` and `line` say which spec and line refer to it; they
-    /// appear in errors.
+    /// Returns the spec of this name, with its bases. `asked_by` and `line` say which spec and line refer to it; errors
+    /// show both.
     [[nodiscard]] const spec& find(std::string_view name, const spec* asked_by = nullptr, unsigned line = 0,
                                    unsigned depth = 0) {
         spec* found = known(name);
@@ -299,7 +300,8 @@ class library {
     static constexpr std::size_t most_text = 65536;
 
     /// Parses the specs of a text. Returns false if the text has no spec. If a spec of the same name is already known
-    /// (the user's), that spec stays. With `again`, stores only a copy of the spec with that name, in `moved_`.
+    /// (the user's), the known spec stays. If `again` is the name of a spec, stores only a copy of that spec, in
+    /// `moved_`.
     bool parse(std::string_view text, std::string_view file, std::string_view again = {}) {
         line_reader lines(text);
         if (text.size() > most_text) {

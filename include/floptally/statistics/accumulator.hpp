@@ -19,7 +19,7 @@ enum class accumulator : std::uint8_t {
     squares,  ///< Σ n², the squares of the numbers of new tokens
     cached,   ///< Σ n·past, new tokens times cached tokens
     crossed,  ///< Σ n·k, new tokens times tokens of the encoder's side
-    routed,   ///< measured visits of tokens to experts, over all layers; in an entry of a cost it stands for any
+    routed,   ///< measured visits of tokens to experts, over all layers; in a cost entry, `routed` stands for any
               ///< `measured` sum
     pairs     ///< Σ attended pairs of one mask
 };
@@ -27,7 +27,7 @@ enum class accumulator : std::uint8_t {
 /// The number of accumulators.
 inline constexpr std::size_t accumulator_count = 8;
 
-/// Returns true for `pairs` and `routed`: a cost entry over them names its statistic by an index into `cost::masks()`.
+/// Returns true for `pairs` and `routed`. Their cost entries name a statistic by an index into `cost::masks()`.
 [[nodiscard]] constexpr bool has_statistic(accumulator kind) {
     return kind == accumulator::pairs || kind == accumulator::routed;
 }
@@ -39,7 +39,7 @@ inline constexpr std::size_t accumulator_count = 8;
     return names[static_cast<std::size_t>(kind)];
 }
 
-/// The work that a number includes: that of real tokens, of all slots, or all executed work.
+/// The work that a number includes: the work of real tokens, the work of all slots, or all executed work.
 enum class view : std::uint8_t {
     useful,  ///< real tokens
     padded,  ///< every slot that a kernel processes: alignment, context-parallel padding, mock sequences

@@ -12,8 +12,8 @@
 #include <floptally/statistics/statistic_type.hpp>
 
 /// @file
-/// Statistics over audio clips. Each is checked by enumeration in tests/descriptors/tower.test.cpp and proven in
-/// tests/proofs.
+/// Statistics over audio clips. Each statistic is checked by enumeration in tests/descriptors/tower.test.cpp and proven
+/// in tests/proofs.
 
 namespace floptally::inline v0_3::unit_statistics {
 

@@ -71,9 +71,9 @@ struct chunk_squares {
     }
 };
 
-/// 2nk − k²R for a sequence of n tokens, with k = min(K, ⌊n/R⌋). K = `keys` is the largest number of keys of a query,
-/// and R = `ratio` is the number of tokens for each compressed key. This is twice the number of pairs of
-/// `mask_statistics::best_compressed_keys`, if their triangle counts as half a square.
+/// The number 2nk − k²R for a sequence of n tokens, with k = min(K, ⌊n/R⌋). K = `keys` is the largest number of keys of
+/// a query, and R = `ratio` is the number of tokens for each compressed key. This is twice the number of pairs of
+/// `mask_statistics::best_compressed_keys`, if the triangle of these pairs counts as half a square.
 struct best_compressed_squares {
     std::int32_t ratio;
     std::int32_t keys;
@@ -100,7 +100,7 @@ namespace recsys_examples {
 
 /// h² for a history of h tokens. This is twice the number of causal pairs, h(h + 1)/2, minus h.
 struct history_squares {
-    std::int32_t flags;  ///< `detail::hstu_flags` of a mask without max_attn_len
+    std::int32_t flags;  ///< option bits of the HSTU mask (`detail::hstu_flags`), without the bits of max_attn_len
 
     static constexpr std::string_view name = "hstu_history_squares"sv;
     static constexpr statistic_parameter parameters[] = {{"flags", 0, 3, 0}};
@@ -114,7 +114,7 @@ struct history_squares {
 /// All pairs of an HSTU mask except those of history queries with history keys. Within its group, a target attends only
 /// to itself.
 struct other_pairs {
-    std::int32_t flags;  ///< `detail::hstu_flags` of a mask without max_attn_len
+    std::int32_t flags;  ///< option bits of the HSTU mask (`detail::hstu_flags`), without the bits of max_attn_len
 
     static constexpr std::string_view name = "hstu_other_pairs"sv;
     static constexpr statistic_parameter parameters[] = {{"flags", 0, 3, 0}};

@@ -14,9 +14,9 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Masks over grids (images, video clips), as in vision towers. Most masks count the pairs of one frame (`of_frame`),
-/// which are multiplied by the t frames of a grid. A mask with `operator()(grid)` counts the pairs of a whole clip.
-/// Each is checked by enumeration in tests/descriptors/tower.test.cpp and proven in tests/proofs.
+/// Masks over grids (images, video clips), as in vision towers. Most masks count the pairs of one frame (`of_frame`).
+/// This number is multiplied by the t frames of a grid. A mask with `operator()(grid)` counts the pairs of a whole
+/// clip. Each mask is checked by enumeration in tests/descriptors/tower.test.cpp and proven in tests/proofs.
 
 namespace floptally::inline v0_3::mask_statistics {
 
@@ -126,8 +126,8 @@ struct across_frames {
 };
 
 /// The pairs between tokens of one image that a causal mask lacks. Each token is paired with the later tokens of the
-/// image. With a window of `window` tokens (−1: no window) it is also paired with earlier tokens beyond the window. One
-/// token stands for `side` x `side` patches.
+/// image. With a window of `window` tokens (−1: no window), each token is also paired with earlier tokens of the image
+/// beyond the window. One token stands for `side` x `side` patches.
 struct later_image_tokens {
     std::int32_t side;
     std::int32_t window;
@@ -148,8 +148,8 @@ struct later_image_tokens {
     }
 };
 
-/// Every query of a frame attends to every patch of the frame. The frame's number of queries is that of
-/// `unit_statistics::listed_units`.
+/// Every query of a frame attends to every patch of the frame. `unit_statistics::listed_units` gives the number of
+/// queries of a frame.
 struct listed_pairs : unit_statistics::listed_units {
     static constexpr std::string_view name = "listed_pairs"sv;
 

@@ -14,8 +14,8 @@
 
 /// @file
 /// Units of grids (images, video clips): the tokens that vision towers multiply with their weights. Most structs count
-/// the units of one frame (`of_frame`), which are multiplied by the t frames of a grid. A struct with
-/// `operator()(grid)` counts the units of a whole clip. Each is checked by enumeration in
+/// the units of one frame (`of_frame`). This number is multiplied by the t frames of a grid. A struct with
+/// `operator()(grid)` counts the units of a whole clip. Each struct is checked by enumeration in
 /// tests/descriptors/tower.test.cpp and proven in tests/proofs.
 
 namespace floptally::inline v0_3::unit_statistics {
@@ -109,9 +109,9 @@ struct merged_squares {
     }
 };
 
-/// The output cells of convolutions over a frame: ⌊(patches − field)/stride⌋ + 1 on each side. With several `levels` it
-/// is the sum over the levels. Each level has twice the stride of the previous one. Throws `error` for a grid without
-/// any output cell.
+/// The output cells of convolutions over a frame: ⌊(patches − field)/stride⌋ + 1 on each side. With several `levels`,
+/// the cells of all levels are added. Each level has twice the stride of the previous one. Throws `error` for a grid
+/// without any output cell.
 struct strided_cells {
     std::int32_t field;
     std::int32_t stride;
@@ -148,7 +148,7 @@ struct kept_patches {
     }
 };
 
-/// The pairs of the patches that `kept_patches` counts. Each of them attends to all of them.
+/// The attended pairs of the patches that `kept_patches` counts. Each such patch attends to all such patches.
 struct kept_squares {
     std::int32_t millionths;
     std::int32_t prefix;

@@ -4,7 +4,8 @@
 #include <cstdint>
 
 /// @file
-/// `hstu_mask`: the options of the attention mask of an HSTU layer. `hstu_rows`: a part of the rows of its sequence.
+/// `hstu_mask`: the options of the attention mask of an HSTU layer. `hstu_rows`: a part of the rows of an HSTU
+/// sequence.
 
 namespace floptally::inline v0_3 {
 
@@ -15,12 +16,12 @@ namespace floptally::inline v0_3 {
 /// the earlier targets of its group. The members are named as in recsys-examples and generative-recommenders.
 ///
 /// The causal mask of generative-recommenders (`_get_valid_attn_mask` of its PyTorch operators) has groups of one
-/// target. For it, set this mask as follows: * without a max_attn_len, or with one and at most one target in each
-/// sequence: no change; * with a max_attn_len and several targets: `targets_share_place = true`; * with a
-/// min_full_attn_seq_len: also `windowed_targets = false`, because its unlimited rows end with the targets.
+/// target. To describe it with a max_attn_len and several targets in a sequence, set `targets_share_place = true`. With
+/// a min_full_attn_seq_len, also set `windowed_targets = false`, because in that mask the rows without a limit end with
+/// the targets. Without a max_attn_len, or with at most one target in each sequence, set neither.
 ///
-/// The mask of generative-recommenders that is not causal cannot be expressed here, because history and context attend
-/// to the targets, too.
+/// The non-causal mask of generative-recommenders cannot be expressed as an `hstu_mask`, because its history and
+/// context also attend to the targets.
 struct hstu_mask {
     /// False: every row attends to the whole context and history, and a target also to its group.
     bool is_causal = true;

@@ -15,8 +15,8 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Statistics over the contextual rows, history and targets of HSTU sequences. Each is checked by enumeration in
-/// tests/statistics/hstu_mask.test.cpp and proven in tests/proofs.
+/// Statistics over the contextual rows, history and targets of HSTU sequences. Each statistic is checked by enumeration
+/// in tests/statistics/hstu_mask.test.cpp and proven in tests/proofs.
 
 namespace floptally::inline v0_3::mask_statistics {
 
@@ -24,8 +24,9 @@ namespace floptally::inline v0_3::mask_statistics {
 /// targets. Without limits and contextual tokens there are L² − tL − h(h − 1)/2 + T_g pairs. T_g is the number of pairs
 /// of targets within their groups.
 struct hstu {
-    std::int32_t reach = -1;  ///< `hstu_mask::max_attn_len`, or −1 for no limit
-    std::int32_t full = 0;    ///< `hstu_mask::min_full_attn_seq_len`
+    std::int32_t reach = -1;  ///< largest number of earlier keys of a row (`hstu_mask::max_attn_len`); −1: no limit
+    std::int32_t full = 0;    ///< number of rows at the end of the history without a limit
+                              ///< (`hstu_mask::min_full_attn_seq_len`)
     std::int32_t flags = 0;   ///< the options of the mask as bits (`detail::hstu_flags`)
 
     static constexpr std::string_view name = "hstu"sv;
@@ -72,7 +73,7 @@ struct hstu {
         const std::uint64_t seen = whole.seen();
         const bool causal = !has(detail::hstu_bidirectional);
         const bool limited = reach != detail::unlimited_reach;
-        const auto w = static_cast<std::uint64_t>(reach);  // the value is used only if `limited`
+        const auto w = static_cast<std::uint64_t>(reach);  // `w` is used only if `limited` is true
         if (from.context < to.context || (!causal && from.history < to.history)) {
             keys.add(0, seen);
         }
@@ -120,7 +121,7 @@ struct hstu_part {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return detail::hstu_part_rows(s, static_cast<hstu_rows>(part), static_cast<std::uint64_t>(stride));
     }
-    /// The beginning of the text form for each value of `hstu_rows`, in the same order.
+    /// The words with which the text form begins: one for each value of `hstu_rows`, in the same order.
     static constexpr const char* text_names[] = {"hstu_all", "hstu_context", "hstu_items", "hstu_history",
                                                  "hstu_targets"};
     /// Appends the text form, such as "hstu_targets(2)", which `read` reads.

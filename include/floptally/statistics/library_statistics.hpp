@@ -20,11 +20,11 @@
 
 namespace floptally::inline v0_3 {
 
-/// A list of the structs of statistics, for reading texts and for compiling kernels. It is not constrained by
+/// A list of the structs of statistics, for reading texts and for compiling kernels. The template is not constrained by
 /// `statistic_type`, to save compile time, because `table_of` checks each struct anyway.
 template <class... Statistics>
 struct statistic_list {
-    /// The list with further statistics at its end, such as a user's own.
+    /// This list of statistics with further statistics at its end, such as a user's own.
     template <class... More>
     using with = statistic_list<Statistics..., More...>;
 };
@@ -42,8 +42,9 @@ using library_masks =
                    mask_statistics::latent_pairs, mask_statistics::joint_pairs, mask_statistics::level_pairs,
                    mask_statistics::block_causal>;
 
-/// All statistics of the library: masks, units, moments and those of published counters. Such a closed list is needed
-/// only to read statistics from text, and for CUDA kernels. A user's struct must not have a name from this list.
+/// All statistics of the library: masks, units, moments, and the statistics of published FLOP counters. Such a closed
+/// list is needed only to read statistics from text, and for CUDA kernels. A user's struct must not have a name from
+/// this list.
 using library_statistics =
     library_masks::with<unit_statistics::hstu_part, unit_statistics::merged_patches, unit_statistics::pooled_patches,
                         unit_statistics::clips, unit_statistics::pooled_clips, unit_statistics::merged_pairs,

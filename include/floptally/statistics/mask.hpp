@@ -180,8 +180,8 @@ class mask : public statistic {
     [[nodiscard]] static constexpr mask across_frames() {
         return mask_statistics::across_frames{};
     }
-    /// Every query of a frame attends to every patch of the frame. The frame's number of queries is that of
-    /// `unit::listed_units`.
+    /// Every query of a frame attends to every patch of the frame. `unit::listed_units` gives the number of queries of
+    /// a frame.
     [[nodiscard]] static constexpr mask listed_pairs(whole_number auto patches, whole_number auto units,
                                                      whole_number auto other_patches, whole_number auto other_units) {
         return detail::from_numbers<mask_statistics::listed_pairs>(patches, units, other_patches, other_units);
@@ -217,7 +217,7 @@ class mask : public statistic {
     }
 
     using statistic::in;
-    /// Returns this mask over the samples of another modality. Throws `error` if it cannot count that modality.
+    /// Returns this mask over the samples of another modality. Throws `error` if this mask cannot count that modality.
     [[nodiscard]] constexpr mask in(modality which) const { return statistic::in(which); }
     /// Returns this mask over the tokens of the encoder's side. Throws `error` for a mask that is neither bidirectional
     /// nor causal nor a window.

@@ -14,8 +14,8 @@
 
 namespace floptally::inline v0_3 {
 
-/// The different masks and other statistics of a model, in the order of their first use, and the model's modalities.
-/// They decide which accumulators a tally has. If no modality was added, the set has only text.
+/// The different masks and other statistics of a model, in the order of their first use, and the model's modalities. A
+/// tally has the accumulators for these statistics and modalities. If no modality was added, the set has only text.
 class mask_set : public list<statistic> {
   public:
     using list::list;

@@ -20,8 +20,8 @@ namespace floptally::inline v0_3 {
 [[nodiscard]] constexpr statistic measured(std::string_view name) { return unit_statistics::measured::named(name); }
 
 /// The name of the accumulator for work that runs once in each pass of a model, whatever the batch, such as products of
-/// parameters only. Unlike visits of experts it is not summed over layers, so a cost multiplies it by the number of
-/// layers, as it does with tokens.
+/// parameters only. Unlike visits of experts, passes are not summed over layers. So a cost multiplies passes by the
+/// number of layers, as it multiplies tokens.
 inline constexpr std::string_view passes_accumulator = "passes";
 /// Returns true for the accumulator of work that runs once in each pass of a model.
 [[nodiscard]] constexpr bool counts_passes(const statistic& accumulator) {

@@ -13,11 +13,11 @@
 
 namespace floptally::inline v0_3 {
 
-/// A kind of samples, which a tally sums separately. A model without vision and audio towers has only text.
+/// A kind of samples. A tally has separate sums for each kind. A model without vision and audio towers has only text.
 enum class modality : std::uint8_t {
-    text,    ///< samples are `sequence`s: of the language model, or of a model without towers
-    vision,  ///< samples are `grid`s (images, video clips): of a vision tower
-    audio    ///< samples are `audio_clip`s: of an audio tower
+    text,    ///< samples are `sequence`s of the language model, or of a model without towers
+    vision,  ///< samples are `grid`s (images, video clips) of a vision tower
+    audio    ///< samples are `audio_clip`s of an audio tower
 };
 
 /// The number of modalities and their names.

@@ -116,8 +116,8 @@ struct measured {
         }
         return result;
     }
-    /// Returns the moment `routed`, which every tally keeps, if the accumulator is named "routed" (visits of experts).
-    /// For other names there is no moment.
+    /// If the accumulator is named "routed" (visits of experts), returns the moment `routed` that every tally has. For
+    /// any other name returns no moment.
     [[nodiscard]] constexpr moment_form moments() const {
         return accumulator() == "routed" ? moment_form{.exists = true, .routed = 1} : moment_form{};
     }

@@ -34,7 +34,7 @@ struct latent_patches {
 };
 
 /// The tokens that attend to each other: all of a sample, those of a frame, or those at the same position in all
-/// frames. It also says how often a text is repeated: once for each sample, frame or position.
+/// frames. The value also says how often a text is repeated: once for each sample, frame or position.
 enum class latent_reach : std::uint8_t { sample, frame, place };
 
 /// The streams of tokens of a sample: its grid, its texts and its conditions. Conditions are cells that are input only,
@@ -60,9 +60,9 @@ namespace detail {
 struct packed_patches {
     std::int32_t side;
     std::int32_t prefix;
-    std::int32_t frames;  ///< two parameters in one integer: frames + 2^16·multiple
-    std::int32_t
-        switches;  ///< bit 0: filled; bits 1, 2: reach; bits 3 to 10: streams of queries; bits 11 to 18: of keys
+    std::int32_t frames;    ///< two parameters in one integer: frames + 2^16·multiple
+    std::int32_t switches;  ///< bit 0: filled; bits 1, 2: reach; bits 3 to 10: streams of queries; bits 11 to 18:
+                            ///< streams of keys
 
     static constexpr std::uint32_t streams_of_queries = 3;  ///< lowest bit of the queries' streams in `switches`
     static constexpr std::uint32_t streams_of_keys = 11;
@@ -100,8 +100,8 @@ struct packed_patches {
                : reach == static_cast<std::uint64_t>(latent_reach::frame) ? token_frames(g)
                                                                           : of_token_frame(g);
     }
-    /// Returns the number of tokens of some streams. The sum is below 2^64 if `problem_of` finds no problem. A sample
-    /// without cells has only the tokens of its texts.
+    /// Returns the number of tokens of the streams whose bits are set in `streams`. The sum is below 2^64 if
+    /// `problem_of` finds no problem. A sample without cells has only the tokens of its texts.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t tokens(const grid& g, std::uint64_t streams) const {
         const std::uint64_t own = token_frames(g) * of_token_frame(g);
         const std::uint64_t sum =
@@ -207,7 +207,7 @@ struct encoder_window {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return own().of_length(s.keys);
     }
-    /// Returns the same window as a `band`.
+    /// Returns this window as a `band` over the tokens of the encoder's side.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr band own() const { return {left, right}; }
     [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::full; }
     constexpr void add_keys(const sequence& s, std::uint64_t first, std::uint64_t end, seen_keys& keys) const {
@@ -259,11 +259,12 @@ struct joint_tokens : detail::packed_patches {
     }
 };
 
-/// A product of lengths of a sample: the number of its tokens to the power `tokens`, times the lengths of its texts to
-/// their powers. For example, triples of tokens are powers(3). Pairs of tokens times rows of an alignment are
-/// powers(2,text=1), if the alignment's number of rows is passed as the text's length. The second text counts in
-/// windows of `window` tokens, rounded up. For a sequence with a past, the first factor is the number of its new
-/// tokens, and the other factors are the number of all its tokens. So the counts of successive steps add up.
+/// A product of powers of lengths: the number of tokens of a sample to the power `tokens`, times the length of its
+/// first text to the power `text`, times the length of its second text to the power `second`. For example, powers(3)
+/// counts triples of tokens. powers(2,text=1) counts pairs of tokens times rows of an alignment, if the number of rows
+/// is passed as the length of the text. The length of the second text is the number of its windows of `window` tokens,
+/// rounded up. For a sequence with a past, the first factor is the number of its new tokens, and the other factors are
+/// the number of all its tokens. So the counts of successive steps add up.
 struct stream_powers {
     std::int32_t tokens;
     std::int32_t text;
@@ -320,7 +321,7 @@ struct stream_powers {
 namespace mask_statistics {
 
 /// Each token of a grid of latents attends to every token of the sample, of its frame, or at its position in all
-/// frames.
+/// frames. The `latent_reach` chooses one of the three.
 struct latent_pairs : detail::packed_patches {
     static constexpr std::string_view name = "latent_pairs"sv;
     static constexpr statistic_parameter parameters[] = {{"side", 1, 0xFFFF},        {"frames", 1, 0xFFFF, 1},

@@ -21,10 +21,11 @@ struct key_span {
     [[nodiscard]] friend constexpr bool operator==(const key_span&, const key_span&) = default;
 };
 
-/// The keys to which at least one of some consecutive queries attends, as disjoint ranges in ascending order.
+/// The keys to which at least one query of a range of queries attends, as disjoint ranges in ascending order.
 class seen_keys {
   private:
-    // Private members come first: clang evaluates a template in a constant expression only after its definition.
+    // Private members come first: in a constant expression, clang can call a template only after the definition of the
+    // template.
     //
     // Applies `mapped` to each range, and returns the number of integers in the union of the results.
     template <class Map>
@@ -89,7 +90,7 @@ class seen_keys {
 
 namespace floptally::inline v0_3::detail {
 
-/// Returns from − by, but at least 0.
+/// Returns `from` − `by`, or 0 if `by` is larger than `from`.
 [[nodiscard]] constexpr std::uint64_t back(std::uint64_t from, std::uint64_t by) { return from - smaller(from, by); }
 
 }  // namespace floptally::detail

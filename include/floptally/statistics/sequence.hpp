@@ -21,8 +21,9 @@ struct sequence {
     std::uint32_t length = 0;  ///< new tokens: the queries
     std::uint32_t past = 0;    ///< earlier tokens, whose keys and values are cached
     std::uint32_t keys = 0;    ///< tokens of the encoder's side, for cross attention; 0: no encoder
-    /// Numbers of tokens among past + length in HSTU models. Contextual tokens come first. Targets come last, in groups
-    /// of `target_group` (at least 1 if there are targets). The tokens between are the history.
+    /// For HSTU models: the numbers of contextual tokens and of targets among the past + length tokens. Contextual
+    /// tokens come first. Targets come last, in groups of `target_group` (at least 1 if there are targets). The tokens
+    /// between are the history.
     std::uint32_t context = 0;
     std::uint32_t targets = 0;
     std::uint32_t target_group = 0;
@@ -30,13 +31,13 @@ struct sequence {
     [[nodiscard]] friend constexpr bool operator==(const sequence&, const sequence&) = default;
 };
 
-/// A block of lengths of sequences without a past and without keys, with the sums over them. A tally adds long lists of
-/// lengths in such blocks.
+/// A block of lengths of sequences without a past and without keys, with their sums. A tally adds long lists of lengths
+/// in such blocks.
 struct length_block {
     static constexpr std::size_t most = 512;             ///< largest number of lengths in a block
     static constexpr std::uint32_t longest = 0x3F'FFFF;  ///< largest length in a block, below 2^22 tokens
 
-    std::uint32_t lengths[most];  ///< only the first `size` are set
+    std::uint32_t lengths[most];  ///< the lengths; only the first `size` elements are set
     std::size_t size;
     std::uint64_t count;    ///< number of lengths above 0
     std::uint64_t tokens;   ///< sum of the lengths, below 2^31
@@ -45,14 +46,15 @@ struct length_block {
 
 /// One image (t = 1) or video clip, in patches, before the model merges neighbouring ones: Qwen-VL's `grid_thw`.
 ///
-/// Attention runs within a frame unless a mask says otherwise: a grid counts like t sequences of h·w patches, not like
-/// one of t·h·w.
+/// Attention runs within a frame unless a mask says otherwise. So a grid counts like t sequences of h·w patches, and
+/// not like one sequence of t·h·w patches.
 struct grid {
     std::uint32_t t = 1;
     std::uint32_t h = 0;
     std::uint32_t w = 0;
     std::uint32_t keys = 0;    ///< tokens of the sample's text (diffusion models); 0: no text
-    std::uint32_t second = 0;  ///< tokens of a second text with another length; `third` and `fourth` likewise
+    std::uint32_t second = 0;  ///< tokens of a second text, if it has another length; `third` and `fourth` are tokens
+                               ///< of further texts
     std::uint32_t third = 0;
     std::uint32_t fourth = 0;
     std::uint32_t condition = 0;  ///< number of cells of further grids that are input only, such as pictures to edit or

@@ -12,7 +12,8 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Checks whether a tally or a statistic can count a sample, and the texts of the errors. Kernels use the checks, too.
+/// Checks whether a tally or a statistic can count a sample, and builds the error texts. CUDA kernels use the checks,
+/// too.
 
 namespace floptally::inline v0_3::detail {
 
@@ -112,7 +113,7 @@ constexpr void require_room(const char* field, std::uint64_t real, std::uint64_t
 }
 
 /// Returns true if no number of tokens (new, cached, encoder, contextual, history, target) is larger in the real
-/// sequence than in its slot. Both must be valid.
+/// sequence than in its slot. Both sequences must be valid.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool has_room(const sequence& real, const sequence& slot) {
     return slot.length >= real.length && slot.past >= real.past && slot.keys >= real.keys &&
            slot.context >= real.context && slot.targets >= real.targets && history_of(slot) >= history_of(real) &&

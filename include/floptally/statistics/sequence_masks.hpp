@@ -39,13 +39,13 @@ namespace floptally::inline v0_3::mask_statistics {
     const std::uint32_t window = static_cast<std::uint32_t>(reach) + 1;
     std::uint64_t squares = 0;
     std::uint32_t tokens = 0;
-#if !defined(__clang__) && !defined(__CUDACC__)  // the front end of nvcc does not know the pragma
-#pragma GCC unroll 8  // saves a fifth of the time at -O2; has no effect on the vectorized loop of -O3
+#if !defined(__clang__) && !defined(__CUDACC__)  // the front end of nvcc does not know `#pragma GCC unroll`
+#pragma GCC unroll 8  // unrolling saves a fifth of the time at -O2; it has no effect on the vectorized loop of -O3
 #endif
     for (std::size_t i = 0; i < block.size; ++i) {
         const std::uint32_t difference = block.lengths[i] - window;
-        // The excess is 0 if the difference is negative (wrapped around). Compilers can vectorize this with SSE2, where
-        // a comparison is slow.
+        // The excess is 0 if the difference is negative (wrapped around). Compilers can vectorize this expression with
+        // SSE2. A comparison would be slow there.
         const std::uint32_t excess = difference & ~(0U - (difference >> 31));
         squares += std::uint64_t{excess} * excess;
         tokens += excess;
@@ -138,7 +138,8 @@ struct chunked {
         return detail::chunked_rows(end_of(s), static_cast<std::uint64_t>(tokens)) -
                detail::chunked_rows(s.past, static_cast<std::uint64_t>(tokens));
     }
-    /// If a chunk has one token, returns the band in which each token attends only to itself. It counts the same pairs.
+    /// If a chunk has one token, returns the band in which each token attends only to itself. That band counts the same
+    /// pairs.
     [[nodiscard]] constexpr equal_statistic<band> equal() const { return {tokens == 1, {0, 0}}; }
     [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::causal; }
     [[nodiscard]] constexpr bool counts_by_position() const { return true; }
@@ -171,7 +172,7 @@ struct compressed_keys {
     static constexpr statistic_parameter parameters[] = {{"compression_ratio", 1}};
     static constexpr bool frames_are_sequences = true;
 
-    /// If a block has one token, returns the causal mask, because it counts the same pairs.
+    /// If a block has one token, returns the causal mask, because the causal mask counts the same pairs.
     [[nodiscard]] constexpr equal_statistic<band> equal() const { return {ratio == 1, {}}; }
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return detail::compressed_rows(end_of(s), static_cast<std::uint64_t>(ratio)) -
@@ -195,8 +196,8 @@ struct prefix_lm {
         return detail::triangle(end_of(s)) - detail::triangle(s.past) +
                detail::later_keys(s.past, end_of(s), static_cast<std::uint64_t>(tokens));
     }
-    /// If the prefix has at most one token, returns the causal mask. It counts the same pairs, because every query
-    /// attends to the first key anyway.
+    /// If the prefix has at most one token, returns the causal mask. That mask counts the same pairs, because every
+    /// query attends to the first key anyway.
     [[nodiscard]] constexpr equal_statistic<band> equal() const { return {tokens <= 1, {}}; }
     [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::full; }
     constexpr void add_keys(const sequence& s, std::uint64_t /*first*/, std::uint64_t end, seen_keys& keys) const {
@@ -205,8 +206,8 @@ struct prefix_lm {
     }
 };
 
-/// The base of statistics with a causal window. It has the window and defines the text form. Construct the derived
-/// struct as `Statistic{{left}}`.
+/// The base class of statistics with a causal window. It stores the window and defines the text form. Construct the
+/// derived struct as `Statistic{{left}}`.
 template <class Statistic>
 struct of_window {
     std::int32_t left;  ///< largest number of keys before a query: the window minus the query's own token

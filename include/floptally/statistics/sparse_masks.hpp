@@ -12,7 +12,7 @@
 
 /// @file
 /// Sparse attention of models of 2026: each query attends to the best of the keys before it. The choice of keys depends
-/// on the data, but their number depends only on the length. Each mask is checked by enumeration in
+/// on the data, but the number of keys depends only on the length. Each mask is checked by enumeration in
 /// tests/statistics/sparse_masks.test.cpp and proven in tests/proofs.
 
 namespace floptally::inline v0_3::mask_statistics {
@@ -44,17 +44,18 @@ struct best_compressed_keys {
 };
 
 /// Causal attention between blocks of `block` tokens: a query attends to every key of its own block and of the blocks
-/// before it (block diffusion, arXiv:2503.09573). The last block may be shorter. With `copies` = 2 the pairs are those
-/// of one of two copies of a sequence, a noised and a clean one. Dense attention multiplies both with both.
+/// before it (block diffusion, arXiv:2503.09573). The last block may be shorter. With `copies` = 2, attention runs over
+/// two copies of a sequence, a noised and a clean one. The pairs of one copy are counted. Dense attention would
+/// multiply the queries of both copies with the keys of both copies.
 struct block_causal {
     std::int32_t block;
-    std::int32_t copies = 1;  ///< how many copies of the sequence one attention multiplies: 2 with a noised one
+    std::int32_t copies = 1;  ///< number of copies of the sequence in one attention: 1, or 2 with a noised copy
 
     static constexpr std::string_view name = "block_causal"sv;
     static constexpr statistic_parameter parameters[] = {{"block_size", 1}, {"copies", 1, 2, 1}};
     static constexpr bool frames_are_sequences = true;
 
-    /// If a block has one token, returns the causal mask, because it counts the same pairs.
+    /// If a block has one token and `copies` is 1, returns the causal mask. That mask counts the same pairs.
     [[nodiscard]] constexpr equal_statistic<band> equal() const { return {block == 1 && copies == 1, {}}; }
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         const auto size = static_cast<std::uint64_t>(block);

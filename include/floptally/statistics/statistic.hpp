@@ -18,7 +18,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// `statistic`: a value that maps one sample to an integer. It can be made from any struct that is a `statistic_type`.
+/// `statistic`: a value that maps one sample to an integer. Any struct that is a `statistic_type` can be made a
+/// `statistic`.
 
 namespace floptally::inline v0_3 {
 
@@ -27,10 +28,11 @@ namespace floptally::inline v0_3 {
 ///
 /// Any `statistic_type` struct converts to a `statistic`, whether the library's or your own:
 /// `statistic(dilated_window{4, 2})`. The statistic keeps the struct's parameters and a pointer to a table of the
-/// struct's functions. So one statistic serves the host, a constant expression and a kernel. `mask::causal()` and the
-/// other functions of `mask` make attention masks (mask.hpp).
+/// struct's functions. So one statistic works in host code, in constant expressions and in CUDA kernels.
+/// `mask::causal()` and the other functions of `mask` make attention masks (mask.hpp).
 class statistic {
-    // Private members come first: clang evaluates a template in a constant expression only after its definition.
+    // Private members come first: in a constant expression, clang can call a template only after the definition of the
+    // template.
     template <class Function, class Sample>
     [[nodiscard]] constexpr uint128 call(const Function& function, const Sample& sample, modality which) const {
         if (!function) {
@@ -75,8 +77,8 @@ class statistic {
         const Statistic& value)  // NOLINT(google-explicit-constructor): a struct stands for its statistic
         : statistic(detail::table_of<Statistic>, detail::parameters_of(value)) {}
 
-    /// The compiler chooses this constructor for a struct that looks like a statistic but is not one. It then fails to
-    /// compile, with a message that says what to change.
+    /// The compiler chooses this constructor for a struct that looks like a statistic but is not one. The constructor
+    /// then fails to compile, with a message that says what to change.
     template <detail::fails_as_statistic T>
     constexpr statistic(const T& /*value*/)  // NOLINT(google-explicit-constructor): for the same reason
         : statistic() {
@@ -98,7 +100,8 @@ class statistic {
                                                        : modality::audio;
     }
 
-    /// Returns this statistic over the samples of another modality. Throws `error` if it cannot count that modality.
+    /// Returns this statistic over the samples of another modality. Throws `error` if this statistic cannot count that
+    /// modality.
     [[nodiscard]] constexpr statistic in(modality which) const {
         if (!counts(which)) {
             cannot_count(which);
@@ -115,8 +118,8 @@ class statistic {
         return table_->counts[static_cast<std::size_t>(which)] || table_->is_measured;
     }
 
-    /// Returns the integer that one sample adds. For a grid it may need more than 64 bits. Throws `overflow` for a
-    /// sequence or a frame above `max_sequence_length`, and `error` for a grid that the statistic cannot count
+    /// Returns the integer that one sample adds. The integer of a grid may need more than 64 bits. Throws `overflow`
+    /// for a sequence or a frame above `max_sequence_length`, and `error` for a grid that the statistic cannot count
     /// (`problem_of`).
     template <class Sample>
     [[nodiscard]] constexpr uint128 amount(const Sample& sample) const {
@@ -187,7 +190,8 @@ class statistic {
     /// Returns true if this statistic was made from the struct `Statistic`.
     template <statistic_type Statistic>
     [[nodiscard]] constexpr bool is() const {
-        // Compares ids and names, not tables, because the compiler would generate the table if it were mentioned here.
+        // This line compares ids and names, not tables, because the compiler would generate the table if this line
+        // mentioned the table.
         return id_ == detail::id_of<Statistic> &&
                detail::is_same_struct(table_->name, table_->spelled, Statistic::name, detail::spelled<Statistic>());
     }
@@ -197,7 +201,8 @@ class statistic {
         return detail::statistic_from<Statistic>(parameters_);
     }
 
-    /// Returns the shape of the counted pairs. Conventions use it to count squares or triangles instead.
+    /// Returns the shape of the counted pairs. Conventions that count squares or triangles instead of these pairs read
+    /// the shape.
     [[nodiscard]] constexpr pair_shape shape() const {
         return table_->shape ? table_->shape(parameters_) : pair_shape::units;
     }
@@ -213,8 +218,8 @@ class statistic {
     }
     /// Returns true if this statistic's sum follows from the moments of a batch.
     [[nodiscard]] constexpr bool is_polynomial() const { return moments().exists; }
-    /// Returns the statistic whose accumulator in a tally has the sum of this one. Statistics with equal sums share an
-    /// accumulator: `top_k(100)` gives `sliding_window(100)`.
+    /// Returns the statistic whose accumulator in a tally also has the sum of this statistic. Statistics with equal
+    /// sums share an accumulator: `top_k(100)` gives `sliding_window(100)`.
     [[nodiscard]] constexpr statistic canonical() const {
         statistic same = *this;
         if (table_->canonical) {
@@ -297,8 +302,8 @@ namespace detail {
 inline constexpr parameter_values causal_parameters = parameters_of(mask_statistics::band{});
 }  // namespace detail
 
-// Sets the members directly and does not use `band`, to save compile time: a constant with sixteen statistics
-// default-constructs sixteen of them.
+// Sets the members directly and does not use `band`, to save compile time: an array of sixteen statistics runs this
+// constructor sixteen times.
 constexpr statistic::statistic()
     : table_(&detail::table_of<mask_statistics::band>),
       parameters_(detail::causal_parameters),

@@ -93,7 +93,7 @@ template <class Statistic>
 [[nodiscard]] constexpr const char* spelled() {
     return __PRETTY_FUNCTION__;
 }
-/// Extracts the struct's name, such as "own::window", from the text of `spelled`. It is the part between the last
+/// Extracts the struct's name, such as "own::window", from the text of `spelled`. The name is the part between the last
 /// "Statistic = " and the closing bracket.
 [[nodiscard]] constexpr std::string_view struct_in(std::string_view text) {
     const std::size_t sign = text.rfind("Statistic =");
@@ -111,8 +111,8 @@ template <class Statistic>
 /// The largest number of parameters that the text of a statistic may have.
 inline constexpr std::size_t most_text_parameters = 9;
 
-/// A function pointer that may be absent. It has a flag for that, because with -fsanitize=undefined g++ cannot compare
-/// a function pointer with nullptr in a constant expression.
+/// A function pointer that may be absent. A flag says whether it is absent, because with -fsanitize=undefined g++
+/// cannot compare a function pointer with nullptr in a constant expression.
 template <class Signature>
 struct optional_function;
 template <class Result, class... Arguments>
@@ -152,28 +152,28 @@ struct statistic_table {
     optional_function<pair_shape(const parameter_values&)> shape{};
     optional_function<bool(const parameter_values&)> counts_by_position{};
     optional_function<moment_form(const parameter_values&)> moments{};
-    /// Replaces table and parameters by those of the statistic whose accumulator has the sum of this one (`canonical`).
+    /// Replaces table and parameters by those of the statistic whose accumulator also has this sum (`canonical`).
     optional_function<void(const statistic_table*&, parameter_values&)> canonical{};
     /// If the statistic equals another one for these parameters (`equal`), replaces table and parameters by those of
-    /// the other.
+    /// that other statistic.
     optional_function<void(const statistic_table*&, parameter_values&)> equal{};
     optional_function<grid_problem(const parameter_values&, const grid&)> problem_of_grid{};
     optional_function<void(const parameter_values&, const sequence&, std::uint64_t, std::uint64_t, seen_keys&)>
         add_keys{};
     optional_function<void(const parameter_values&)> check{};
-    /// `values` converts the parameters to the numbers in the statistic's text, `from` converts them back. Both are
-    /// absent if these numbers are the struct's members.
+    /// `values` converts the parameters to the numbers in the statistic's text, `from` converts them back. Both
+    /// functions are absent if these numbers are the struct's members.
     optional_function<void(const parameter_values&, std::int64_t*)> values{};
     optional_function<parameter_values(const std::int64_t*)> from{};
-    /// Writes and reads the text form of a struct that defines its own. `read` returns false if the text belongs to
-    /// another struct.
+    /// Writes and reads the text form of a struct that defines its own text form. `read` returns false if the text
+    /// belongs to another struct.
     optional_function<void(const parameter_values&, std::string&)> write{};
     optional_function<bool(std::string_view, parameter_values&)> read{};
 };
 
 /// Returns true if two structs are the same. It compares their names and the addresses of the compiler's texts
-/// (`spelled`). In libraries that hide their symbols one struct may have several texts. Then their characters are
-/// compared, unless the struct is local to one translation unit.
+/// (`spelled`). In libraries that hide their symbols one struct may have several such texts. Then the characters of the
+/// texts are compared, unless the struct is local to one translation unit.
 [[nodiscard]] constexpr bool is_same_struct(std::string_view a_name, const char* a_spelled, std::string_view b_name,
                                             const char* b_spelled) {
     if (a_name != b_name) {
@@ -269,7 +269,7 @@ constexpr void check_parameters(const statistic_table& table, const parameter_va
     return sequence{static_cast<std::uint32_t>(g.frame_patches())};
 }
 
-/// Used for a statistic without `parameters`: its parameters have no names and may be any 32-bit integers.
+/// The parameters of a statistic without a member `parameters`: they have no names and may be any 32-bit integers.
 inline constexpr statistic_parameter unnamed_parameters[4]{};
 
 /// The number of parameters in a statistic's text form. `named_parameters` has their names and ranges.
@@ -380,7 +380,7 @@ constexpr void check_members() {
 /// Returns the sum of a statistic over a block, one sequence at a time. Throws `overflow` above 64 bits.
 template <class Statistic>
 [[nodiscard]] std::uint64_t sum_one_by_one(const Statistic& own, const length_block& block) {
-    uint128 sum = 0;  // large enough for 512 amounts of 64 bits
+    uint128 sum = 0;  // large enough for the sum of 512 numbers of 64 bits
     std::uint64_t high = 0;
     for (std::size_t i = 0; i < block.size; ++i) {
         const uint128 amount = own(sequence{.length = block.lengths[i]});
@@ -394,7 +394,7 @@ template <class Statistic>
 }
 
 /// The functions of a struct's table. Each makes the struct from its parameters and calls the struct's member of the
-/// same name. They are static members, because each lambda would add three functions to compile.
+/// same name. The functions are static members, because each lambda would add three functions to compile.
 template <class Statistic>
 struct table_functions {
     static constexpr uint128 of_sequence(const parameter_values& parameters, const sequence& s) {

@@ -24,7 +24,7 @@ namespace detail {
 template <class... Statistics>
 inline constexpr const statistic_table* tables_of[]{&table_of<Statistics>...};
 
-/// Returns the tables of a list of statistics, in its order.
+/// Returns the function tables of a list of statistics, in the order of the list.
 template <class... Statistics>
 [[nodiscard]] constexpr array_view<const statistic_table*> tables_in(statistic_list<Statistics...> /*list*/) {
     return tables_of<Statistics...>;
@@ -46,7 +46,8 @@ template <class... Statistics>
     return false;
 }
 
-/// Reads a statistic from a text, with or without a modality's name in front. Throws `error` if no table knows it.
+/// Reads a statistic from a text, with or without a modality's name in front. Throws `error` if no table knows the
+/// text.
 [[nodiscard, gnu::cold, gnu::noinline]] inline statistic statistic_of_text(std::string_view text,
                                                                            array_view<const statistic_table*> tables) {
     std::string_view rest = text;

@@ -22,26 +22,26 @@ class statistic;
 using std::string_view_literals::operator""sv;
 
 /// A whole number for a function of a mask or unit: an integer of at most 64 bits. Floating-point numbers, bool and
-/// char do not satisfy it. It uses compiler built-ins instead of <type_traits> to save compile time.
+/// char do not satisfy the concept. It uses compiler built-ins instead of <type_traits> to save compile time.
 template <class T>
 concept whole_number = !__is_class(T) && !__is_enum(T) && !__is_same(T, bool) && !__is_same(T, char) &&
                        sizeof(T) <= sizeof(std::int64_t) && requires(T number) {
     number % 1;
 };
 
-/// The shape of the pairs that a statistic counts. Conventions that count squares or half squares read it.
+/// The shape of the pairs that a statistic counts. Conventions that count squares or half squares read the shape.
 enum class pair_shape : std::uint8_t {
     units,   ///< the statistic counts no pairs, or pairs that every convention counts exactly
     full,    ///< all or some pairs of a square; no convention halves their number
     causal,  ///< no query attends to a later key: the triangle of a square, or part of it
-    mixed,   ///< partly causal; conventions that count every mask as a square also count this one so, all others count
-             ///< it exactly
+    mixed,   ///< partly causal; conventions that count every mask as a square also count these pairs as a square; all
+             ///< other conventions count the pairs exactly
     beyond_causal,  ///< pairs in addition to a causal mask; they do not count if the convention counts the causal mask
                     ///< as a square or half a square
     masked_out,     ///< pairs that a kernel computes but the mask removes; only conventions that count every mask as a
                     ///< square count them
-    unregistered    ///< units of operators for which PyTorch's FlopCounterMode has no formula; its conventions do not
-                    ///< count them
+    unregistered    ///< units of operators for which PyTorch's FlopCounterMode has no formula; the conventions of
+                    ///< FlopCounterMode do not count these units
 };
 
 /// A sum as a linear combination of the moments of a batch. A sequence has n new tokens, `past` cached tokens, and k
@@ -63,7 +63,7 @@ struct moment_form {
 /// One parameter of a statistic: its name, its range and its form in texts. A parameter with a fallback is written as
 /// name=value, and omitted if its value is the fallback.
 struct statistic_parameter {
-    const char* name = "";  // not a std::string_view: computing the length of each name slows compilation
+    const char* name = "";  // name; a C string, because computing the length of each std::string_view slows compilation
     std::int64_t least = INT32_MIN;
     std::int64_t most = INT32_MAX;
     std::int64_t fallback = none;
@@ -127,7 +127,8 @@ concept has_whole_parameters = __is_empty(Statistic) || requires(parameter_probe
 
 }  // namespace detail
 
-/// A statistic that counts a kind of sample. Its call operator takes the sample and returns an unsigned integer.
+/// A statistic that counts samples of the type `Sample`. Its call operator takes the sample and returns an unsigned
+/// integer.
 template <class Statistic, class Sample>
 concept counts = requires(const Statistic& value, const Sample& sample) {
     requires detail::is_count<decltype(value(sample))>;
@@ -171,14 +172,15 @@ template <class Statistic>
 concept names_parameters = requires {
     Statistic::parameters[0];
 };
-/// A statistic whose members differ from the numbers in its text. It has functions that convert one to the other.
+/// A statistic whose members differ from the numbers in its text. It has functions that convert members to these
+/// numbers and back.
 template <class Statistic>
 concept converts_parameters = names_parameters<Statistic> && requires(const Statistic& value, std::int64_t* values) {
     value.values(values);
     { Statistic::from(values) } -> std::same_as<Statistic>;
 };
 /// A statistic whose `parameters` have a name for each of its members. A statistic without `parameters` also satisfies
-/// the concept, and so does one that converts them.
+/// the concept. A statistic with functions that convert its members to numbers also satisfies the concept.
 template <class Statistic>
 concept names_each_member = !names_parameters<Statistic> || converts_parameters<Statistic> || requires {
     requires sizeof(Statistic::parameters) / sizeof(statistic_parameter) == sizeof(Statistic) / sizeof(std::int32_t);
@@ -196,11 +198,12 @@ concept names_each_member = !names_parameters<Statistic> || converts_parameters<
 ///         FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const floptally::sequence& s) const { … }
 ///     };
 ///
-/// Optional members: `parameters` (an array of `statistic_parameter`: their names and ranges), `shape()`,
-/// `counts_by_position()` (true if the amount of a query depends only on its position), `moments()`, `canonical()`,
-/// `equal()`, `frames_are_sequences`, `of_frame(grid)`, `problem_of(grid)`, `over(length_block)` (a faster sum over a
-/// block of lengths), `add_keys(s, first, end, keys)` (for tiles), `is_of_other_side`, `reads_other_side`. The concept
-/// uses compiler built-ins, because the traits of <type_traits> instantiate a dozen classes for each struct.
+/// Optional members of a statistic's struct: `parameters` (an array of `statistic_parameter`: names and ranges of the
+/// members), `shape()`, `counts_by_position()` (true if the amount of a query depends only on its position),
+/// `moments()`, `canonical()`, `equal()`, `frames_are_sequences`, `of_frame(grid)`, `problem_of(grid)`,
+/// `over(length_block)` (a faster sum over a block of lengths), `add_keys(s, first, end, keys)` (for tiles),
+/// `is_of_other_side`, `reads_other_side`. The concept uses compiler built-ins, because the traits of <type_traits>
+/// instantiate a dozen classes for each struct.
 template <class Statistic>
 concept statistic_type = __is_trivially_copyable(Statistic) && __is_aggregate(Statistic) && sizeof(Statistic) <= 16 &&
                          (__is_empty(Statistic) ||
@@ -216,7 +219,7 @@ concept statistic_type = __is_trivially_copyable(Statistic) && __is_aggregate(St
 
 namespace detail {
 
-/// A type that can be called with a sample, even if the call has a wrong signature: not const, or with another result.
+/// A type that can be called with a sample, even if the call is not const or has a result of the wrong type.
 template <class T, class Sample>
 concept called_with = requires(T& value, const Sample& sample) {
     value(sample);

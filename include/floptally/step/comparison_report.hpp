@@ -141,8 +141,8 @@ namespace detail {
 }
 
 /// Returns a convention that explains the observed number, as text: "verl, useful: 447 466 872 766 464, x 8: not
-/// divided by the 8 GPUs". If the convention does so only under another plan than that of the step, adds the difference
-/// between the plans.
+/// divided by the 8 GPUs". If the convention explains the number only under another plan than the plan of the step,
+/// adds the difference between the plans.
 [[nodiscard]] inline std::string match_text(const observed_candidate& match) {
     const std::string others = counters_of(match.how.name);
     std::string text = text_of({match.how.name, others.empty() ? "" : " (also " + others + ")", ", ",

@@ -25,7 +25,7 @@ namespace floptally::inline v0_3 {
 struct component_time {
     std::string_view component;
     double seconds = 0;
-    counted_passes timed = counted_passes::train;  ///< the passes that `seconds` covers
+    counted_passes timed = counted_passes::train;  ///< the passes in which `seconds` was measured
 };
 
 /// The TFLOP/s, MFU and HFU of a component over the time that this component ran.

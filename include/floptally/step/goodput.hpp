@@ -19,7 +19,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// The time that a run spent outside steps: checkpoints, evaluation, waiting for data, restarts.
+/// The time that a run spent outside steps for one reason: checkpoints, evaluation, waiting for data or restarts.
 struct spent_time {
     std::string name;
     double seconds = 0;
@@ -36,8 +36,8 @@ struct goodput_state {
     [[nodiscard]] friend bool operator==(const goodput_state&, const goodput_state&) = default;
 };
 
-/// The name under which a resumed run counts the time from the checkpoint to its resumption: lost steps, downtime and
-/// startup.
+/// The name under which a resumed run counts the time from the last checkpoint to the restart: lost steps, downtime
+/// and startup.
 inline constexpr std::string_view restart = "restart";
 
 /// Measures the wall clock of a run from `begin` on, and sums the time outside steps by names that the caller chooses.
@@ -52,7 +52,7 @@ class goodput_clock {
         }
     }
 
-    /// Starts the wall clock. If the run is resumed, this starts the time of the current process. Call it as early as
+    /// Starts the wall clock of the run, or that of the current process if the run is resumed. Call `begin` as early as
     /// possible.
     void begin() {
         if (started_) {
@@ -86,7 +86,7 @@ class goodput_clock {
         }
         return before_ + elapsed;
     }
-    /// Returns the times outside steps, in the order in which their names first came.
+    /// Returns the times outside steps, in the order in which their names were first used.
     [[nodiscard]] const std::vector<spent_time>& spent() const { return spent_; }
 
     /// Returns the current time in seconds: `unix_seconds()`, unless another clock was passed to the constructor.
@@ -95,7 +95,7 @@ class goodput_clock {
     [[nodiscard]] goodput_state state() const { return {wall_seconds(), now(), spent_}; }
 
     /// Continues the wall clock of a saved run. The time from the save to the start of this process counts under the
-    /// name "restart". If it throws, the clock is unchanged.
+    /// name "restart". If `resume` throws, the clock is unchanged.
     void resume(const goodput_state& earlier) {
         if (!spent_.empty() || before_ != 0) {
             throw error("resume", "must be called before any time is reported: call it first");
@@ -165,8 +165,8 @@ struct goodput {
 };
 
 /// Returns the goodput of a run. The number of GPUs is the time-weighted mean over the steps. Steps that were lost in a
-/// restart are not in `done`; their time is in `restart`. Throws `error` if steps and spent times add up to more than
-/// the wall clock, which shows that they overlap.
+/// restart are not in `done`; their time is in `restart`. Throws `error` if steps and spent times overlap, that
+/// is, if they add up to more than the wall clock.
 [[nodiscard]] inline goodput goodput_of(const step_totals& done, const goodput_clock& clock) {
     goodput result{.wall_seconds = clock.wall_seconds(), .step_seconds = done.seconds, .spent = clock.spent()};
     double named = done.seconds;

@@ -18,8 +18,8 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Reads a parallel layout from a trainer's settings, and writes it in that format: AReaL, Megatron-LM, torchtitan,
-/// FSDP2, DeepSpeed.
+/// Reads and writes parallel layouts in the format of a trainer's settings: AReaL, Megatron-LM, torchtitan, FSDP2,
+/// DeepSpeed.
 
 namespace floptally::inline v0_3 {
 
@@ -60,8 +60,8 @@ struct trainer_layout {
 
 namespace floptally::inline v0_3::detail {
 
-/// Reads the settings of trainers. All of them are pairs of a name and a value: arguments of a command line, TOML,
-/// JSON, YAML or Python. One table of names covers all trainers.
+/// Reads a trainer's settings. Each setting is a name with a value, in arguments of a command line, TOML, JSON, YAML
+/// or Python. One table of names covers all trainers.
 class layout_reader {
   public:
     layout_reader(std::string_view text, std::optional<std::uint64_t> world_size)
@@ -474,8 +474,8 @@ class layout_reader {
             return true;
         }
         const std::uint64_t size = positive(value, name);
-        // torchtitan and DeepSpeed do not split experts over tensor-parallel ranks unless the settings say so.
         derives_replicas_ = derives_replicas_ || name == "mics_shard_size";  // MiCS: all ranks form groups of this size
+        // torchtitan and DeepSpeed do not split experts over tensor-parallel ranks unless the settings say so.
         whole_experts_ = whole_experts_ || name == "expert_parallel_degree" || name == "ep_size";
         std::optional<std::uint64_t>* const sizes[] = {&dp_, &dp_replicate_, &dp_shard_, &cp_,       &tp_,
                                                        &pp_, &vpp_,          &ep_,       &expert_tp_};
@@ -590,8 +590,8 @@ class layout_reader {
                       ": choose another format"});
 }
 
-/// Returns PyTorch's call that makes the device mesh of a layout. It lists the slowest axis first, and splits data
-/// parallelism into two axes, replicas and shards.
+/// Returns the call of PyTorch that makes the device mesh of a layout. The mesh lists the slowest axis first, and
+/// splits data parallelism into two axes, replicas and shards.
 [[nodiscard]] inline std::string mesh_of(const parallel_layout& layout, bool of_experts) {
     const std::string order = of_experts ? layout.expert_order() : layout.order();
     std::string names;

@@ -59,7 +59,7 @@ class context_shards : public adds_batches<context_shards> {
         shards_.resize(cp, tally{masks});
     }
 
-    /// Adds a batch like `tally::add`. All slots of one source form one pack. If it throws, nothing is added.
+    /// Adds a batch like `tally::add`. All slots of one source form one pack. If the call throws, it adds nothing.
     template <batch_source Source>
     void add(const Source& source) {
         if constexpr (std::is_same_v<typename Source::sample, sequence>) {
@@ -127,12 +127,12 @@ struct layout_work {
     /// FLOPs of all ranks for each peak rate. Work that several ranks repeat counts for each of these ranks.
     std::vector<work_at_peak> run{};
     tensor_options options{};
-    std::uint64_t etp = 0;  ///< tensor-parallel ranks of each expert; 0: those of the other layers
+    std::uint64_t etp = 0;  ///< number of tensor-parallel ranks that share an expert; 0: all of them
 };
 
 /// Returns the work of all ranks: `tp` tensor-parallel ranks on each context-parallel shard of a batch. `etp` ranks
-/// share the matrices of each expert; 0 is `tp`. Tokens choose experts uniformly, so that the ranks of a stage have
-/// equal shares of the experts' work. `plan.repeated` must be empty, because the layout decides which work is repeated.
+/// share the matrices of each expert; 0 means `tp`. Assumes that tokens choose experts uniformly: ranks of a stage have
+/// equal expert work. `plan.repeated` must be empty, because the layout decides which work is repeated.
 [[nodiscard]] inline layout_work layout_work_of(std::span<const model_part> model, const training_plan& plan,
                                                 std::uint64_t tp, std::span<const tally> shards, double peak_tflops,
                                                 const std::vector<precision_setting>& settings = {},
@@ -168,15 +168,15 @@ struct layout_work {
     return result;
 }
 
-/// The times of the ranks in a step, which show how evenly they work, and the number of microbatches of its pipelines.
+/// The times of the ranks in a step, to compare their loads, and the number of microbatches of all pipelines.
 struct step_ranks {
     std::optional<rank_times> times{};
     std::uint64_t microbatches = 0;  ///< number of microbatches of all pipelines together; 0 without pipelines
 };
 
-/// Returns the times of the ranks of a step. Without `choices`, the step has no pipelines, and the times are those of
-/// `layout`; they are empty without a layout. With `choices`, simulates one pipeline for each context-parallel rank of
-/// each replica. Each stage of a pipeline runs on the tensor-parallel ranks of `layout`.
+/// Returns the times of the ranks of a step. Without `choices`, the step has no pipelines, and `layout` has the times.
+/// Without `layout` the times are empty. With `choices`, the function simulates one pipeline for each context-parallel
+/// rank of each replica. Each stage of a pipeline runs on the tensor-parallel ranks of `layout`.
 [[nodiscard]] inline step_ranks run_ranks(std::optional<pipeline_choices> choices,
                                           const std::optional<layout_work>& layout, std::span<const model_part> model,
                                           const training_plan& plan, const tally& batch, double peak_tflops,

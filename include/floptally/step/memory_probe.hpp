@@ -28,7 +28,7 @@ struct memory_sample {
     [[nodiscard]] friend constexpr bool operator==(const memory_sample&, const memory_sample&) = default;
 };
 
-/// A type that returns memory samples: of a CUDA memory pool, of a framework's allocator, or of a test.
+/// A source of memory samples: a CUDA memory pool, a framework's allocator, or a fake in a test.
 template <class Backend>
 concept memory_backend = requires(Backend& device) {
     device.reset_high_marks();

@@ -94,7 +94,7 @@ struct rank_spread {
         slowest.push_back({rank, 1});
     }
 
-    /// Returns the rank that was most often the slowest. If several ranks were, returns the first.
+    /// Returns the rank that was the slowest in the most steps. If several ranks are equal, returns the first of them.
     [[nodiscard]] slow_rank slowest_rank() const {
         slow_rank most;
         for (const slow_rank& known : slowest) {
@@ -190,8 +190,8 @@ class meter {
         : meter(flop_counter(model, counted_as, plan), std::move(hardware), std::move(clock)) {}
 
     /// Makes a meter from a model, its plan and the GPUs: `meter m(load_config("config.json"), {.recomputed =
-    /// recompute::full}, accelerator_named("H100 SXM"))`. The model is a descriptor, a `model_config`, a cost or parts.
-    /// The meter counts with the convention `exact`. For another convention pass a `flop_counter`.
+    /// recompute::full}, accelerator_named("H100 SXM"))`. The model is a descriptor, a `model_config`, a cost or a
+    /// list of parts. The meter counts with the convention `exact`. For another convention pass a `flop_counter`.
     template <counted_model Model>
     meter(const Model& model, const training_plan& plan, metered_hardware hardware, rank_sum ranks = {},
           seconds_clock clock = steady_seconds)
@@ -256,7 +256,7 @@ class meter {
         return own_;
     }
 
-    /// Ends the step. Its time is that of the meter's clock. Returns false if the step was left out
+    /// Ends the step. The meter's clock gives the step's time. Returns false if the step was left out
     /// (`on_error::leave_out`).
     bool end_step() {
         require_begun();
@@ -313,7 +313,7 @@ class meter {
     [[nodiscard]] const step_series& run() const { return run_; }
 
     /// Returns the times of the ranks since the last `reset_interval`; `run_ranks()` returns those of the whole
-    /// process. Both have 0 steps if the meter's reduction does not compare times (`rank_sum::max`).
+    /// process. Both have 0 steps if the meter cannot compare ranks: its `rank_sum` has no `max`.
     [[nodiscard]] const rank_spread& interval_ranks() const { return interval_ranks_; }
     [[nodiscard]] const rank_spread& run_ranks() const { return run_ranks_; }
 
@@ -346,9 +346,9 @@ class meter {
     }
 
     /// Continues from the run totals of an earlier process. Throws `error` if `earlier` was counted with another model,
-    /// convention or plan: its FLOPs then differ from those that this meter counts for its tally. With
-    /// `resume_from::any_counter` such totals are accepted: their FLOPs stay as they are, and the function returns
-    /// false (`run_is_recounted`).
+    /// convention or plan, because this meter would count other FLOPs for the same tally. With
+    /// `resume_from::any_counter` the function accepts such totals, keeps their FLOPs, and returns false
+    /// (`run_is_recounted`).
     bool resume(const step_series& earlier, resume_from which = resume_from::same_counter) {
         if (in_step() || run_.totals.steps != 0) {
             throw error("resume", "must be called before the first step: call it when the meter is created");
@@ -403,8 +403,8 @@ class meter {
     }
 
     /// Takes over the run of another meter between two steps: its totals, clock, percentiles and left-out steps. This
-    /// meter may have another plan, convention or number of GPUs. It begins a new interval. The FLOPs of earlier steps
-    /// stay as the other meter counted them. Returns false if this meter would count other FLOPs for them.
+    /// meter may have another plan, convention or number of GPUs. A new interval begins. The FLOPs of earlier steps
+    /// stay as the other meter counted them. Returns false if this meter would count other FLOPs for these steps.
     bool continue_from(const meter& other) {
         if (in_step() || other.in_step()) {
             throw error("step", "is open, but a meter must be resumed between two steps: end the step first");
@@ -451,8 +451,8 @@ class meter {
     }
     [[nodiscard]] const std::optional<mixed_precision>& precisions() const { return precisions_; }
 
-    /// Makes logs also show the MFU of a second convention. `other` must count the same model. If it needs accumulators
-    /// that the meter's model does not count, add them to the meter's cost first (`cost::keep`).
+    /// Makes logs also show the MFU of a second convention. `other` must count the same model. If `other` needs
+    /// accumulators that the meter's model does not count, add them to the meter's cost first (`cost::keep`).
     void shows_beside(flop_counter other) {
         for (const statistic& needed : other.masks()) {
             if (model_.masks().find(needed) == model_.masks().size()) {
@@ -479,9 +479,9 @@ class meter {
         return gpu_seconds;
     }
 
-    /// Returns true if this meter counts the same FLOPs in the view `seen` for the tally of the totals as the totals
-    /// have. Returns false also if the tally lacks a measured accumulator, because the totals were then counted with
-    /// another plan.
+    /// Counts the FLOPs of the tally of `done` in the view `seen` again. Returns true if the result equals the FLOPs
+    /// that `done` has. Returns false also if the tally lacks a measured accumulator, because the totals were then
+    /// counted with another plan.
     [[nodiscard]] bool counts_as(const step_totals& done, view seen) const {
         try {
             return model_.total_flops(done.batch, seen) == done.total(seen);

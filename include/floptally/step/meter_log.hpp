@@ -55,7 +55,7 @@ namespace detail {
     return precisions.rate(done.batch, done.gpu_seconds);
 }
 
-/// Returns the totals `done` with the FLOPs that the counter `other` of the same model counts for their tally.
+/// Returns the totals `done` with their FLOPs counted again by `other`, a counter of the same model.
 [[nodiscard]] inline step_totals counted_by(const flop_counter& other, step_totals done) {
     done.useful = other.total_flops(done.batch, view::useful);
     done.padded = other.total_flops(done.batch, view::padded);
@@ -69,8 +69,8 @@ class metric_list {
 
     void add(std::string_view name, double value) { add(name, value, steps_.model().counted_as().name); }
 
-    /// Adds the rates of `done` as metrics. Leaves out the mixed-precision MFU and the second convention for a run that
-    /// was counted with several plans, because they are computed from the run's tally.
+    /// Adds the rates of `done` as metrics. For a run that was counted with several plans, leaves out the
+    /// mixed-precision MFU and the second convention: both count the run's tally again with one plan.
     void add(const step_totals& done) {
         const bool has_tally = &done != &steps_.run().totals || !steps_.run_is_recounted();
         const step_rates rate = rates(done);

@@ -31,10 +31,10 @@ struct meter_state {
     std::string convention{};
     std::vector<std::string> masks{};
     std::vector<std::uint64_t> accumulators{};  ///< the accumulators of the run's tally
-    /// Names of the masks whose amounts were measured. An accumulator alone does not show this, because a measured 0
-    /// and no measurement look the same.
+    /// Names of the masks whose amounts were measured. `accumulators` does not show this: a measured 0 and a missing
+    /// measurement look the same there.
     std::vector<std::string> measured{};
-    step_series run{};                       ///< totals with an empty tally (see `masks` and `accumulators`)
+    step_series run{};                       ///< totals of the run without the tally, whose sums are in `accumulators`
     std::optional<goodput_state> goodput{};  ///< the run's wall clock, if it has begun
     bool recounted = false;                  ///< true: steps of the run were counted with several plans or conventions
     std::uint64_t steps_left_out = 0;        ///< steps that could not be counted (`on_error::leave_out`)

@@ -138,8 +138,8 @@ class mixed_precision {
         flop_counter work;
     };
 
-    /// Returns the FLOPs of the element of `list` with this peak. `list` is sorted by peak. If it has no such element,
-    /// inserts one without FLOPs.
+    /// Returns the FLOPs in `list` that run at this peak. `list` is sorted by peak. If `list` has no element with this
+    /// peak, inserts an element without FLOPs.
     [[nodiscard]] static breakdown& work_at(double peak, std::vector<work_at_peak>& list) {
         std::size_t place = 0;
         while (place < list.size() && list[place].peak_tflops < peak) {
@@ -193,8 +193,8 @@ class mixed_precision {
         return sets;
     }
 
-    /// Returns all parts. Marks the parts to which other settings apply as `elsewhere`: their FLOPs do not count, but
-    /// gradients still flow through them.
+    /// Returns all parts. Marks parts with other settings than `applied` as `elsewhere`: the FLOPs of such parts do not
+    /// count, but gradients still flow through them.
     [[nodiscard]] std::vector<model_part> only(std::span<const model_part> parts,
                                                const std::vector<bool>& applied) const {
         const bool outside = applied == std::vector<bool>(settings_.size(), false);

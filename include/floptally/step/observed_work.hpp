@@ -57,8 +57,8 @@ struct observed_unit {
     enum class kind { work, rate, share };
 
     kind measures = kind::work;
-    /// The size of the unit: 1e12 for "TFLOP". It is in FLOPs for `work`, in FLOP/s of one GPU for `rate`, and a
-    /// fraction of the peak for `share`.
+    /// The size of the unit: 1e12 for "TFLOP". If `measures` is `work`, the size is in FLOPs; if `rate`, in FLOP/s of
+    /// one GPU; if `share`, as a fraction of the peak.
     double size = 1;
 };
 
@@ -140,7 +140,7 @@ struct observed_text {
 
 /// The number of tokens in a step according to a trainer's log, if it contradicts the batch that was counted.
 struct contradicted_tokens {
-    double of_log = 0;  ///< mean over the lines of the log
+    double of_log = 0;  ///< number of tokens in a step, as the mean over the lines of the log
     std::uint64_t of_batch = 0;
 };
 
@@ -183,7 +183,7 @@ namespace detail {
     return static_cast<double>(batch.get(seen, accumulator::tokens, batch.masks().main_modality()));
 }
 
-/// Returns the GPU-seconds that the batch took according to a line: from its step time or its tokens per second.
+/// Returns the GPU-seconds that the batch took according to a log line: from the step time or tokens per second.
 [[nodiscard]] inline printed_number gpu_seconds_of(const trainer_line& line, const tally& batch,
                                                    const observed_step& step) {
     const double tokens = tokens_of(batch, view::padded);
@@ -202,8 +202,8 @@ namespace detail {
     return {line.seconds->least * share.least * gpus, line.seconds->most * share.most * gpus};
 }
 
-/// Returns the tokens of a step on all GPUs according to a line: from their number, or from their rate and the step
-/// time.
+/// Returns the tokens of a step on all GPUs according to a log line. If the line prints no number of tokens,
+/// the result is tokens per second x step time.
 [[nodiscard]] inline std::optional<printed_number> step_tokens_of(const trainer_line& line, const observed_step& step) {
     if (line.tokens) {
         return line.tokens;
@@ -216,7 +216,7 @@ namespace detail {
     return printed_number{rate->least * line.seconds->least * gpus, rate->most * line.seconds->most * gpus};
 }
 
-/// Returns the FLOP/s of one GPU that a line prints as TFLOP/s or MFU.
+/// Returns the FLOP/s of one GPU that a log line prints as TFLOP/s or MFU.
 [[nodiscard]] inline printed_number rate_of(const trainer_line& line, const observed_step& step) {
     if (line.tflops) {
         return {line.tflops->least * 1e12, line.tflops->most * 1e12};
@@ -232,7 +232,7 @@ namespace detail {
     return {line.mfu->least * *step.peak_tflops * 1e12, line.mfu->most * *step.peak_tflops * 1e12};
 }
 
-/// Returns the FLOPs of the batch according to a line: from its number of FLOPs or from its rate.
+/// Returns the FLOPs of the batch according to a log line that prints FLOPs or a rate.
 [[nodiscard]] inline observed_work work_of(const trainer_line& line, const printed_number& gpu_seconds,
                                            const tally& batch, const observed_step& step) {
     const printed_number value = line.flops ? *line.flops : rate_of(line, step);
@@ -303,8 +303,8 @@ struct observed_factor {
     std::string cause{};  ///< the reason for the factor: "not divided by the 8 GPUs"
 };
 
-/// Returns the constant factors by which numbers of dashboards and logs are often wrong. They come from the number of
-/// GPUs, from passes, from powers of 1000 and 1024, and from the sequences of the batch. All factors differ.
+/// Returns the constant factors by which numbers of dashboards and logs are often wrong. Causes are the number of
+/// GPUs, a forward counted as a training step, units of 1000 or 1024, and parts of the batch. All factors differ.
 [[nodiscard]] inline std::vector<observed_factor> observed_factors(const tally& batch, const observed_step& step) {
     std::vector<observed_factor> factors;
     const auto add = [&factors](double value, std::string cause) {
@@ -350,14 +350,14 @@ struct observed_factor {
     return factors;
 }
 
-/// A convention and a view that may explain an observed number, and their FLOPs of the batch.
+/// A convention and a view that may explain an observed number, and the FLOPs that they give for the batch.
 struct observed_candidate {
     convention how;
     view seen = view::useful;
     flops total;                ///< FLOPs of the batch under this convention and view, not multiplied by `factor`
     std::size_t explained = 1;  ///< how many of the observed numbers equal `total` times `factor` after rounding
-    /// Set if the tool assumes another plan than that of the step. `before` is `total`, and `after` is the count under
-    /// the plan of the step.
+    /// Set if the tool assumes another plan than that of the step. `before` is the FLOPs under the assumed plan, and
+    /// `after` the FLOPs under the plan of the step.
     std::optional<convention_term> wrong_plan{};
     observed_factor factor{};
 };
@@ -401,8 +401,8 @@ class candidate_search {
         return end();
     }
 
-    /// Searches with each of the constant factors. Returns the candidates of the factor that explains the most numbers,
-    /// or of several factors that explain equally many.
+    /// Runs a search with each of the constant factors (`observed_factors`). Returns the candidates of the factor that
+    /// explains the most numbers, or of several factors that explain equally many.
     template <class Search>
     [[nodiscard]] std::vector<observed_candidate> best_of(const std::vector<observed_factor>& factors, Search search) {
         std::vector<observed_candidate> best;
@@ -435,7 +435,7 @@ class candidate_search {
     }
 
     /// Adds the conventions whose FLOPs explain the observed numbers. `plan` is the plan that a tool may assume, or
-    /// null for the plan of the step. `known` has the FLOPs that were already tried and are skipped. If `plan` is not
+    /// null for the plan of the step. Skips FLOPs that were already tried (`known`). If `plan` is not
     /// null, the last element of `known` has the FLOPs under the plan of the step.
     void add(view seen, const std::vector<flops>& totals, std::span<const std::vector<flops>> known,
              const assumed_plan* plan, const observed_factor& factor) {
@@ -478,9 +478,9 @@ class candidate_search {
 /// same convention is listed only if its FLOPs differ from those of the previous view.
 ///
 /// If no convention explains the numbers under the plan of the step, the function tries the plans that a tool may
-/// assume (`assumed_plans`). Then it tries constant factors (`observed_factors`), and last both together. A number with
-/// few digits may match by chance. So factors are tried only for numbers of at least three digits, and both together
-/// only for at least four.
+/// assume (`assumed_plans`). Then it tries constant factors (`observed_factors`), and last an assumed plan with a
+/// factor. A number with few digits may match by chance. So factors are tried only for numbers of at least three
+/// digits, and a plan with a factor only for at least four digits.
 [[nodiscard]] inline std::vector<observed_candidate> matches_of(std::span<const observed_work> observed,
                                                                 const convention_comparison& model, const tally& batch,
                                                                 const observed_step& step = {}) {

@@ -31,7 +31,7 @@ class open_metrics_text {
   public:
     using label = std::pair<std::string_view, std::string_view>;
 
-    /// Starts a text. All samples get the label run="…" with this value, or no label if it is empty.
+    /// Starts a text. All samples get the label run="…" with the value `run`; no label if `run` is empty.
     explicit open_metrics_text(std::string_view run) : run_(run) {}
 
     /// Starts a metric family with its help text. Add the samples of the family next.

@@ -276,7 +276,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns the makespan (time until the last rank is done) of the same work under 1F1B, for comparison with other
+/// Returns the makespan (time until the last rank is done) of `work` under the schedule 1F1B, for comparison with other
 /// schedules. Each rank then holds one chunk of equally many layers, in forward order.
 [[nodiscard]] inline std::uint64_t one_f_one_b_makespan(std::span<const chunk_work> work, std::uint64_t pp,
                                                         std::uint64_t vpp, std::uint64_t microbatches) {
@@ -290,7 +290,7 @@ namespace detail {
     return pipeline_order(pipeline_schedule::one_f_one_b, pp, 1, microbatches).run(stages).makespan;
 }
 
-/// Simulates the pipelines of a step on `working_gpus`. A time is stored as the number of FLOPs that would run at
+/// Simulates the pipelines of a step on `working_gpus` GPUs. A time is stored as the number of FLOPs that would run at
 /// `peak_tflops` in this time. `settings` names the work that runs in other precisions.
 [[nodiscard]] inline pipelines run_pipelines(const pipeline_choices& choices, std::span<const model_part> model,
                                              const training_plan& plan, const tally& batch, double peak_tflops,

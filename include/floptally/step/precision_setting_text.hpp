@@ -62,8 +62,8 @@ namespace detail {
 
 /// Reads the precisions of a step from text: "mlp=fp8,@1-6=fp8,attention.core@0-3=494.5". The text before `=` names a
 /// component, layers (both ends included) or a component in layers. The value after `=` is a precision of the
-/// accelerator `product`, or a dense peak of one GPU in TFLOP/s. For a precision the peak is that at `clock_mhz`, or
-/// that of the datasheet if no clock is given.
+/// accelerator `product`, or a dense peak of one GPU in TFLOP/s. A precision stands for its peak at `clock_mhz`, or
+/// for the peak of the datasheet if no clock is given.
 [[nodiscard]] inline std::vector<precision_setting> precision_settings_named(
     std::string_view text, const std::optional<std::string>& product,
     const std::optional<double>& clock_mhz = std::nullopt) {

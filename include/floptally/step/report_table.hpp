@@ -59,7 +59,7 @@ namespace detail {
     return whole == flops{} ? table_cell{"-"} : number_cell(100 * to_double(part) / to_double(whole), 2, " %");
 }
 
-/// Returns the column of names, which has the same width and form in all sections.
+/// Returns the column of names. It has the same width and alignment in all sections.
 [[nodiscard]] inline table_column name_column(std::string_view name = "") {
     return {std::string(name), cell_side::left, 28};
 }
@@ -106,7 +106,7 @@ namespace detail {
     return section;
 }
 
-/// Returns two sections, components (with percentages) and phases, each in the three views.
+/// Returns two sections, components (with percentages) and phases, each with useful, padded and executed FLOPs.
 [[nodiscard]] inline std::vector<table_section> work_sections(const report& r, figures style) {
     std::vector<table_section> sections;
     const auto begin = [&](std::string_view name) {

@@ -83,8 +83,8 @@ struct pass_rate {
     double mfu = 0;
     double padded_mfu = 0;
     double hfu = 0;
-    /// Useful FLOPs over the wall clock of the step on the GPUs of this pass. For an asynchronous learner it differs
-    /// from `mfu`: that is over the time of the pass.
+    /// MFU over the wall clock of the step on the GPUs of this pass (`mfu` is over the time of the pass alone). The two
+    /// differ for an asynchronous learner.
     double wall_mfu = 0;
     std::optional<double> mbu{};
     /// Contribution to the MFU of the whole step: (time that the useful FLOPs of the pass need at its peak) ÷ (time of

@@ -34,7 +34,7 @@ struct train_line {
     std::uint64_t iteration = 0;
     std::uint64_t tokens = 0;
     double milliseconds = 0;
-    std::optional<double> tflops{};   ///< TFLOP/s of all GPUs together; missing in logs of the first versions
+    std::optional<double> tflops{};   ///< TFLOP/s of all GPUs together; empty in logs of the first versions
     std::optional<double> mfu_pct{};  ///< MFU in percent; empty in logs of earlier versions
 
     [[nodiscard]] friend bool operator==(const train_line&, const train_line&) = default;
@@ -43,7 +43,7 @@ struct train_line {
 /// The line of one pass of a layer: `[LAYER] [train_fwd] tokens N;time (median): X ms;achieved flops: Y TFLOPS;MFU: Z%`
 struct layer_line {
     std::string layer = "LAYER";  ///< the kind of layer in the log: "FUSED", "NATIVE", "DEBUG"
-    std::string pass{};           ///< "train_fwd" (older: "fwd"), "bwd", "e2e"
+    std::string pass{};           ///< the pass in the log: "train_fwd" (in older logs "fwd"), "bwd" or "e2e"
     std::uint64_t tokens = 0;
     double milliseconds = 0;          ///< median time; for "e2e" in older logs the median of "fwd" plus that of "bwd"
     std::optional<double> tflops{};   ///< TFLOP/s of the pass; empty in logs of the first versions
@@ -77,7 +77,7 @@ struct layer_line {
             .mfu_pct = 100 * detail::divide(per_gpu, on.peak_tflops, "peak_tflops")};
 }
 
-/// Returns the line as text. Leaves out empty values, like the versions that do not print them.
+/// Returns the line as text. Leaves out empty values, like the older versions of recsys-examples.
 [[nodiscard]] inline std::string to_string(const train_line& line) {
     std::string text = detail::text_of({"[train] [iter ", line.iteration, ", tokens ", line.tokens, ", elapsed_time ",
                                         detail::fixed_decimal(line.milliseconds, 2), " ms"});
@@ -179,8 +179,8 @@ inline constexpr const char* layer_form = "[LAYER] [P] tokens N;time (median): X
     return line;
 }
 
-/// Returns true if a line has words that occur only in log lines of steps and layers. If it still cannot be read, it
-/// was cut off or mixed with another line.
+/// Returns true if a line has words that occur only in log lines of steps and layers. If such a line
+/// cannot be read, it was cut off or mixed with another line.
 [[nodiscard]] inline bool has_throughput_words(std::string_view text) {
     return text.find("achieved FLOPS") != std::string_view::npos ||
            text.find("achieved flops") != std::string_view::npos ||

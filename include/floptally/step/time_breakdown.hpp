@@ -42,7 +42,7 @@ struct time_apart {
     double seconds = 0;  ///< this time in seconds, for each working GPU
     apart_kind kind = apart_kind::unsaid;
     std::string assumed = "measured";  ///< how the seconds were found, as text for a report
-    bool is_estimate = false;          ///< true: not measured, so that a measurement replaces it
+    bool is_estimate = false;          ///< true: `seconds` is an estimate, and a measurement replaces it
 };
 
 /// Returns the kind of a time with this name: "exposed_communication", "Data wait", "optimizer", "transfer", … Returns
@@ -70,7 +70,7 @@ struct time_apart {
     return apart_kind::other;
 }
 
-/// Returns the cause of a time. If it was not set, it follows from the name of the time.
+/// Returns the cause of a time. If no cause was set, the name of the time gives the cause.
 [[nodiscard]] inline apart_kind kind_of(const time_apart& time) {
     return time.kind == apart_kind::unsaid ? apart_kind_named(time.name) : time.kind;
 }
@@ -86,10 +86,10 @@ struct time_at_memory {
 /// the last line.
 struct time_breakdown {
     measurement step{};  ///< time of the step, number of all GPUs of the job, and the peak to which the MFU refers
-    /// FLOPs of all ranks for each peak. Work that several ranks repeat counts once; count it under a plan without
-    /// `repeated`.
+    /// FLOPs of all ranks for each peak. Work that several ranks repeat counts once: count the FLOPs with a plan
+    /// whose `repeated` is empty.
     std::vector<work_at_peak> work{};
-    /// FLOPs as in `work`, except that repeated work counts for each rank; count it under a plan with `repeated`.
+    /// FLOPs as in `work`, but repeated work counts for each rank: count the FLOPs with a plan that sets `repeated`.
     std::optional<std::vector<work_at_peak>> repeated{};
     /// Additional FLOPs of attention kernels on masked keys, because kernels compute whole tiles.
     std::optional<std::vector<work_at_peak>> masked_tiles{};
@@ -147,7 +147,7 @@ template <class Flops>
     }
     return seconds;
 }
-/// Returns the seconds of measured communication, which include the wait for other ranks.
+/// Returns the seconds of measured communication, including the wait for other ranks.
 [[nodiscard]] inline double seconds_with_waiting(const time_breakdown& timed) {
     double seconds = 0;
     for (const time_apart& span : timed.apart) {

@@ -104,8 +104,8 @@ constexpr void require_below(std::uint64_t bound, std::string_view bound_name, s
     }
 }
 
-/// Compares the sizes of two lists. Throws an `error` that names `field` if its list has `size` elements instead of
-/// `expected`, the size of the list named `as`.
+/// Throws an `error` that names `field` if two lists have different sizes. `size` is the size of the list named
+/// `field`, and `expected` the size of the list named `as`.
 constexpr void require_as_many(std::size_t expected, std::string_view as, std::size_t size, std::string_view field) {
     if (size != expected) {
         throw error(field, detail::text_of({"must be as many as ", as, " (", expected, "), got ", size}));
@@ -117,7 +117,7 @@ inline void append_item(std::string& list, std::string_view item) {
     detail::append(list, {list.empty() ? "" : ", ", item});
 }
 
-/// Returns "name[index]", with which an error about one element of a list begins.
+/// Returns "name[index]": an error about one element of a list begins with this text.
 [[nodiscard]] inline std::string indexed(std::string_view name, std::size_t index) {
     return detail::text_of({name, "[", index, "]"});
 }

@@ -58,7 +58,7 @@ template <class Number>
         return std::from_chars(first, last, value);
 }
 
-/// Reads the whole `text` as one number. Returns nothing if any part of it is not part of the number.
+/// Reads the whole `text` as one number. Returns nothing if `text` is anything else.
 template <class Number>
 [[nodiscard]] std::optional<Number> number_of_text(std::string_view text) {
     Number value{};

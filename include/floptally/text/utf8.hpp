@@ -18,7 +18,7 @@ namespace floptally::inline v0_3::detail {
         return text.empty() ? 0 : 1;
     }
     const std::size_t length = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
-    // The allowed values of the second byte exclude longer forms of a character, surrogates, and characters above
+    // The allowed values of the second byte exclude overlong encodings, surrogates, and characters above
     // U+10FFFF.
     const unsigned least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
     const unsigned most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;

@@ -29,9 +29,9 @@ namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// The version of this build. A program that is built in a clone sets it, because headers in a clone do not contain
-/// their commit. NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): set once, before anything is
-/// counted
+/// The version of this build. A program that is built in a clone sets this variable once, before it counts anything,
+/// because headers in a clone do not contain their commit.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 inline const char* built_version = FLOPTALLY_VERSION_SUFFIX[0] == '\0' || FLOPTALLY_ARCHIVED_COMMIT[0] == '$'
                                        ? FLOPTALLY_VERSION
                                        : FLOPTALLY_VERSION "+g" FLOPTALLY_ARCHIVED_COMMIT;

@@ -22,8 +22,8 @@ struct compared_component {
     counted_passes timed = counted_passes::train;
     std::optional<double> before{};  ///< seconds in the first step; empty if that step has no line of this component
     std::optional<double> after{};   ///< seconds in the second step; empty if that step has no line of this component
-    double rate_before = 0;  ///< fraction of the peak that the component's kernels reached in the first step; 0 without
-                             ///< FLOPs
+    double rate_before = 0;  ///< fraction of the peak that the component's kernels reached in the first step; 0 if the
+                             ///< component has no FLOPs
     double rate_after = 0;
 
     /// Returns by how many seconds the component is slower in the second step; negative if it became faster.

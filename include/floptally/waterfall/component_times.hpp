@@ -33,7 +33,7 @@ struct timed_part {
     /// exist in the work, and at least one name or prefix must match. If the list is empty, no counted work ran in this
     /// time.
     std::vector<std::string> components{};
-    counted_passes timed = counted_passes::train;  ///< the passes that the time covers
+    counted_passes timed = counted_passes::train;  ///< the passes in which the time was measured
     double seconds = 0;                            ///< seconds of one GPU: the mean over all GPUs that are not idle
 };
 
@@ -57,13 +57,13 @@ struct component_line {
     /// `not_useful()` + `below_peak()`.
     [[nodiscard]] std::int64_t lost() const { return gpu_nanoseconds - useful_nanoseconds; }
     /// Returns the nanoseconds of executed work that is not useful (padding, recompute, …). If the line's precision has
-    /// another peak than the stated one, the difference in time is included. It is negative for a higher peak.
+    /// another peak than the stated one, the result includes the time difference (negative for a higher peak).
     [[nodiscard]] std::int64_t not_useful() const { return executed_nanoseconds - useful_nanoseconds; }
     /// Returns the nanoseconds that kernels take beyond the time at their peak. Waits are included.
     [[nodiscard]] std::int64_t below_peak() const { return gpu_nanoseconds - executed_nanoseconds; }
 };
 
-/// A step's time by component. Shows the MFU of each component, and how many points of the step's MFU it costs.
+/// A step's time by component. Each component has an MFU, and a cost in points of the step's MFU.
 ///
 /// T is the step's time over all GPUs, t the time of a line, and u the line's useful FLOPs ÷ the stated peak. The line
 /// costs (t − u) ÷ T. The times t add up to T and the times u to the time of all useful work, so the costs add up to 1
@@ -90,8 +90,8 @@ class component_waterfall {
         add_rest();
     }
 
-    /// Returns the lines of the table. First come the times that were passed, in their order, then those of
-    /// `time_breakdown::apart`. The last line is the remaining time, which was not measured.
+    /// Returns the lines of the table. First come the times that were passed to the constructor, in their order, then
+    /// those of `time_breakdown::apart`. The last line is the remaining time, which was not measured.
     [[nodiscard]] std::span<const component_line> lines() const { return lines_; }
     /// Returns the waterfall of the whole step.
     [[nodiscard]] const waterfall& whole() const { return whole_; }
@@ -103,7 +103,7 @@ class component_waterfall {
     }
 
   private:
-    /// A component of the work, and whether a measured time covers its forward and backward passes.
+    /// A component of the work, with two flags: whether a measured time covers its forward and its backward pass.
     struct worked_component {
         std::string name;
         bool forward_timed = false;

@@ -110,8 +110,8 @@ class masked_tiles : public adds_batches<masked_tiles> {
                (entry.kind == term::scores || entry.kind == term::values);
     }
 
-    /// Calls `each(masked, attended, parts)` for each mask: the numbers of masked and of attended pairs, and model
-    /// parts in which only attention with that mask has a cost.
+    /// Calls `each(masked, attended, parts)` for each mask. `masked` and `attended` are numbers of pairs. `parts` are
+    /// the model's parts, in which only attention with that mask has a cost.
     template <class Each>
     void for_each_mask(Each each) const {
         for (std::size_t i = 0; i < masks_.size(); ++i) {

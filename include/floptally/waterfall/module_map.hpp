@@ -15,14 +15,13 @@
 
 namespace floptally::inline v0_3 {
 
-/// The name of the component that runs in matching spans of a trace. `*` in a pattern matches any run of characters. A
-/// pattern has one of three forms:
+/// A pattern for spans of a trace, and the name of the component that runs in them. `*` in a pattern matches any run of
+/// characters. A pattern has one of three forms. "op:NAME" is an operator: "op:aten::scaled_dot_product_attention*".
+/// "kernel:NAME" is a kernel of a GPU: "kernel:nccl*". Any other pattern is a path.
 ///
-///     a path        "*.self_attn.q_proj", "*Attention/Linear": the nested spans from the outermost on, joined by "/".
-///                   Modules have their class name without a number ("LlamaAttention"), `record_function` spans
-///                   their full name
-///     "op:NAME"     an operator, "op:aten::scaled_dot_product_attention*"
-///     "kernel:NAME" a kernel of a GPU, "kernel:nccl*"
+/// A path is a pattern for nested spans from the outermost on, joined by "/": "*.self_attn.q_proj",
+/// "*Attention/Linear". A module has its class name without a number in the path ("LlamaAttention"), and a
+/// `record_function` span its full name.
 ///
 /// `part` is the name of a component, or of several joined by "+" if a span runs all of them. A name that is not a
 /// component stands for time without counted work.

@@ -105,7 +105,7 @@ inline std::uint64_t tell_waiting(std::span<trace> ranks, const module_map& modu
     return alone;
 }
 
-/// The step of one rank, in seconds of one GPU.
+/// How one rank spends the time of a step. All times are in seconds of one GPU.
 struct rank_line {
     double seconds = 0;
     double computing = 0;  ///< time of kernels with counted work, and of kernels that match no pattern
@@ -150,7 +150,7 @@ struct traced_step {
     return timed;
 }
 
-/// A step of several ranks, from one trace for each rank: means over the ranks, and the step of each rank.
+/// A step of several ranks, from one trace for each rank: means over the ranks, and the times of each rank.
 class rank_traces {
   public:
     rank_traces(std::vector<trace> ranks, const module_map& modules = module_map{}) {
@@ -184,7 +184,7 @@ class rank_traces {
         return mean([](const trace_times& rank) { return rank.seconds(); });
     }
 
-    /// Returns the step of each rank.
+    /// Returns how each rank spends the time of a step.
     [[nodiscard]] std::vector<rank_line> lines(const breakdown& work) const {
         std::vector<rank_line> lines;
         for (const trace_times& rank : times_) {

@@ -30,8 +30,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The period of time of the steps in a trace: from the profiler's first step mark on the host to the end of its last
-/// one. Without marks it is the whole trace.
+/// The period of time of the steps in a trace: from the profiler's first step mark on the host to the end of the last
+/// step mark. Without step marks it is the whole trace.
 struct trace_window {
     explicit trace_window(const trace& recorded) {
         std::optional<std::pair<std::int64_t, std::int64_t>> marked;
@@ -200,8 +200,8 @@ inline void add_part(std::vector<part_group>& groups, part_group part) {
     groups.push_back(std::move(part));
 }
 
-/// Returns the components of the work whose names are joined by "+" in the name of a part. If the model is only a
-/// tower, the part "vision.mlp" means the component "mlp".
+/// Returns the components of the work whose names are joined by "+" in the name of a part. If the model is a
+/// vision tower alone, the part "vision.mlp" means the component "mlp".
 [[nodiscard]] inline std::vector<std::string> components_of(std::string_view part, const breakdown& work) {
     const auto has = [&work](std::string_view name) {
         return std::any_of(work.components().begin(), work.components().end(),
@@ -231,8 +231,8 @@ namespace floptally::inline v0_3 {
 
 /// The nanoseconds of one part of the work in a trace, summed over all devices and steps.
 struct trace_time {
-    std::string part{};  ///< name of the part from the matching pattern; for time that matches no pattern, the reason
-                         ///< for it
+    std::string part{};  ///< name of the part from the matching pattern; if no pattern matches, a description of the
+                         ///< time
     std::int64_t forward = 0;
     std::int64_t backward = 0;
     bool is_known = true;  ///< false if no pattern matches
@@ -296,7 +296,7 @@ class trace_times {
     /// the steps go from the first mark to the last. A trace without marks counts as one step.
     [[nodiscard]] double seconds() const { return seconds_per_step(nanoseconds_); }
     /// Returns how many seconds of a step one device waits for other ranks, in communication that overlaps with no
-    /// computation. It is 0 before `tell_waiting` was called.
+    /// computation. The result is 0 before `tell_waiting` was called.
     [[nodiscard]] double waiting() const {
         const auto waiting_time = std::find_if(times_.begin(), times_.end(),
                                                [](const trace_time& time) { return time.part == waiting_part; });
@@ -307,13 +307,13 @@ class trace_times {
     /// Returns notes about time that matches no pattern and about events that are left out.
     [[nodiscard]] std::span<const std::string> notes() const { return notes_; }
 
-    /// Returns for each part how many seconds of a step it takes on one device. The result is input for the table of
-    /// `work` by component.
+    /// Returns the seconds that each part of a step takes on one device. Pass the result to `component_waterfall` to
+    /// see the MFU by component.
     ///
     /// A part without a component in `work` is time without FLOPs. Parts that share a component are merged. If the
     /// trace has only forward time of a part although its components have backward FLOPs, the part's time covers the
-    /// forward pass alone. The same holds for the backward. Time that matches no pattern is left out. It belongs to the
-    /// remaining time that was not measured, together with the work that ran there.
+    /// forward pass alone. The same holds for the backward. Time that matches no pattern is left out. Such time and
+    /// the work that ran in it belong to the rest of the step, which was not measured.
     [[nodiscard]] std::vector<timed_part> parts(const breakdown& work) const {
         std::vector<detail::part_group> groups;
         for (const trace_time& time : times_) {
@@ -384,7 +384,7 @@ class trace_times {
     }
 
   private:
-    /// the bit that marks a key of time that matches no pattern; the other bits are the index of the event's name
+    /// this bit in a key means that no pattern matches; the other bits are then the index of the event's name
     static constexpr std::uint64_t unknown = std::uint64_t{1} << 63U;
     static constexpr std::uint64_t waiting_key = std::uint64_t{1} << 62U;
 

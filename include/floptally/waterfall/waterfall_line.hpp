@@ -75,7 +75,7 @@ struct waterfall_line {
     std::string name{};
     bool is_known = true;              ///< false: the time of this cause is unknown; it is 0 here and part of the last
                                        ///< line
-    std::int64_t gpu_nanoseconds = 0;  ///< time over all GPUs; only that of `precision` can be negative
+    std::int64_t gpu_nanoseconds = 0;  ///< time over all GPUs; negative only in the line `precision`
     double share = 0;                  ///< fraction of the step's seconds x GPUs x peak: 0.412 is 41.2 points of MFU
     std::string assumed{};             ///< the assumption on which the line's time is based
 };

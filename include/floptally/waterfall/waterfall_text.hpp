@@ -81,7 +81,7 @@ namespace detail {
             .sections = {std::move(section)}};
 }
 
-/// Returns at most `most` lines that are known and cost time, the largest first.
+/// Returns the lines that cost the most time, the largest first, at most `most`. Leaves out lines of unknown time.
 [[nodiscard]] inline std::vector<waterfall_line> largest_causes(const waterfall& shown, std::size_t most = 3) {
     std::vector<waterfall_line> causes;
     for (const waterfall_line& line : shown.lines().subspan(1)) {

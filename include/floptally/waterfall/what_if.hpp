@@ -51,8 +51,8 @@ namespace floptally::inline v0_3 {
     return waterfall(other);
 }
 
-/// Predicts the waterfall of `other` with the `memory_share` of the measured step. If `other` has the same measured
-/// communication as that step, the waiting time of that step is subtracted from the communication.
+/// Predicts the waterfall of `other` with the `memory_share` of the measured step. If `other` has the measured
+/// communication of that step, the communication is counted without the time of waiting for other ranks.
 [[nodiscard]] inline waterfall what_if(time_breakdown other, const waterfall& measured, double kernel_rate) {
     const double with_waiting = detail::seconds_with_waiting(other);
     if (with_waiting > 0 && with_waiting == measured.communication_with_waiting()) {
@@ -82,8 +82,8 @@ struct compared_steps {
         : measured(std::move(step)), predicted(what_if(other, measured)), bound(what_if(other, measured, 1)) {}
 };
 
-/// Returns a table with the seconds and the MFU of the measured step and the two predictions. A note lists what is
-/// assumed to be as measured.
+/// Returns a table with the seconds and the MFU of the measured step and the two predictions. A note lists what
+/// the predictions assume to be as in the measured step.
 [[nodiscard]] inline table table_of(const compared_steps& steps) {
     table_section section{
         .columns = {{{}, cell_side::left, 44}, {"seconds", cell_side::right, 14}, {"MFU %", cell_side::right, 10}}};

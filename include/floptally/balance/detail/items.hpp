@@ -27,7 +27,7 @@ struct balance_items {
     std::vector<std::uint64_t> sizes{};  ///< capacity that each item uses on a rank: 1 for each of its samples, or the
                                          ///< sum of their sizes
     std::uint64_t capacity = no_capacity;
-    std::vector<std::uint32_t> numbers{};  ///< index of each item in the order of samples
+    std::vector<std::uint32_t> numbers{};  ///< index that each item had before the items were sorted by cost
 
     [[nodiscard]] std::size_t count() const { return sizes.size(); }
     [[nodiscard]] std::span<const Load> costs_of(std::size_t item) const {
@@ -94,18 +94,18 @@ struct balance_items {
     }
 
   private:
-    /// Returns a lower bound of the largest load if every rank has the same number of items. The j costliest items are
-    /// on at most j ranks. These ranks also hold other items, which cost at least as much as the cheapest items. So at
-    /// least one of the j ranks has the average load of the j costliest items and that many cheapest items. The result
-    /// is the largest of these averages over all j.
+    /// Returns a lower bound of the largest load if every rank has n items. The j costliest items are on at most j
+    /// ranks. If they are on j ranks, these ranks hold j(n − 1) more items. These cost at least as much as the j(n − 1)
+    /// cheapest items. So one of these ranks has at least the load (sum of the j costliest and the j(n − 1) cheapest
+    /// items) ÷ j. The result is the largest of these loads over all j.
     ///
     /// The bound also holds if the j costliest items are on fewer than j ranks. These ranks then hold fewer of the
-    /// cheapest items. Their average load can be below the result only if these cheapest items cost more than that
-    /// average. In that case all other items cost at least as much, so the mean over all ranks is a larger bound.
-    /// `lower_bound` includes that mean.
+    /// cheapest items. The average load of these ranks can be below the result only if the missing cheapest items cost
+    /// more than that average. Then all other items cost at least as much, so the mean over all ranks is a larger
+    /// bound. `lower_bound` includes that mean.
     [[nodiscard]] Load bound_of_filled_ranks() const {
         const std::size_t items_per_rank = count() / ranks;
-        std::size_t cheapest = count();  // index of the first of the cheapest items that were added to `sum`
+        std::size_t cheapest = count();  // the items from this index on, the cheapest ones, were added to `sum`
         Load sum = 0;
         Load bound = 0;
         for (std::size_t j = 1; j <= ranks; ++j) {

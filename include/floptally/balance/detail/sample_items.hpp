@@ -86,9 +86,9 @@ struct ordered_items {
 /// Samples in the form that the search needs: samples that must stay together are one item, and costs are scaled to 64
 /// or 128 bits.
 ///
-/// The costs of a single load stay exact: they are divided only by a power of two that divides all of them. Several
-/// loads are each scaled so that their costs add up to 2^44. Then the load with the largest max also has the largest
-/// max ÷ mean. Rounding changes an item's cost by less than 2^-44 of the sum.
+/// If samples have one load, its costs stay exact: they are divided only by a power of two that divides all of them. If
+/// samples have several loads, the costs of each load are scaled so that they add up to 2^44. Then the load with the
+/// largest max also has the largest max ÷ mean. Rounding changes an item's cost by less than 2^-44 of the sum.
 class sample_items {
   public:
     std::vector<std::uint32_t> item_of{};  ///< item of each sample; items are in the order of their first samples
@@ -142,7 +142,8 @@ class sample_items {
         return result;
     }
 
-    /// Returns the rank of each item if samples are assigned in their order. Returns nothing if that splits an item.
+    /// Returns the rank of each item if samples are assigned in their order. Returns nothing if an item is then on two
+    /// ranks.
     template <class Load>
     [[nodiscard]] rank_list contiguous(std::uint32_t ranks, const ordered_items<Load>& ordered) const {
         const std::vector<std::uint32_t> rank_of = contiguous_ranks(item_of.size(), ranks);
@@ -221,7 +222,7 @@ class sample_items {
     }
 
     std::size_t loads_;
-    std::vector<uint128> costs_{};  ///< the loads of item 0, then those of item 1, …
+    std::vector<uint128> costs_{};  ///< the costs of item 0, then those of item 1, …
     uint128 sum_ = 0;               ///< sum of `costs_`
 };
 

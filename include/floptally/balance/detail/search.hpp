@@ -183,17 +183,17 @@ class complete_search {
 /// Karmarkar and Karp's differencing for any number of ranks. A partial assignment is a list of subsets of items, one
 /// for each rank. Which rank gets which subset is not yet decided. Each step merges the two partial assignments with
 /// the largest difference between their largest and smallest subset. The merge joins the largest subset of one with the
-/// smallest of the other. It ends when a single partial assignment is left.
+/// smallest of the other. The method ends when a single partial assignment is left.
 ///
 /// If all ranks must have equally many items, a partial assignment has one item for each rank at the start. Then every
 /// merge keeps the counts equal (balanced differencing). Otherwise a partial assignment has one single item at the
 /// start.
 ///
-/// Ties are decided as in the balancers of training frameworks (verl, recsys-examples), so that the result equals the
-/// result of those balancers. A search that starts from this result never returns a worse one. Of two subsets with
-/// equal sums, the one with more items counts as larger. With equally many items, it is the one whose first item has
-/// the larger number. Of two partial assignments with equal differences, the one with the larger first subset comes
-/// first. An item with several loads counts with their sum.
+/// Differencing decides ties as the balancers of training frameworks do (verl, recsys-examples), so that it gives the
+/// same result. A search that starts from this result never returns a worse one. Of two subsets with equal sums, the
+/// one with more items counts as larger. With equally many items, the one whose first item has the larger number counts
+/// as larger. Of two partial assignments with equal differences, the one with the larger first subset comes first. An
+/// item with several loads counts with their sum.
 template <class Load>
 class differencing {
   public:
@@ -214,7 +214,7 @@ class differencing {
     [[nodiscard]] std::vector<std::uint32_t> ranks() {
         const bool in_runs = items_.has_equal_counts();
         // Partial assignments of a single item are taken by descending cost. So the next one always has the largest
-        // difference, and they need no heap. Partial assignments of one item for each rank have no such order, so they
+        // difference, and no heap is needed. Partial assignments of one item for each rank have no such order, so they
         // are all put on the heap at once.
         std::size_t taken = 0;
         if (in_runs) {
@@ -366,7 +366,8 @@ class balance_search {
     balance_search(const balance_items<Load>& items, const search_plan& plan)
         : items_(items), plan_(plan), bound_(items.lower_bound()) {}
 
-    /// Returns the best assignment found. It is `start` if `start` fits the capacity and no other is better.
+    /// Returns the best assignment found. The result is `start` if it fits the capacity and no other assignment is
+    /// better.
     [[nodiscard]] rank_list run(const rank_list& start) {
         if (start && items_.fits(*start)) {
             add(start);

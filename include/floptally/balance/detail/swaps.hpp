@@ -24,8 +24,8 @@ struct item_bundle {
 };
 
 /// Improves an assignment by exchanges between the rank with the largest load and another rank, the lightest first. An
-/// exchange is a move or a swap of one item for one. If neither helps, it swaps up to two items for up to two. Each
-/// exchange lowers the larger load of the two ranks, so that the largest load never grows. The search ends when no
+/// exchange is a move or a swap of one item for one. If neither helps, an exchange swaps up to two items for up to two.
+/// Each exchange lowers the larger load of the two ranks, so that the largest load never grows. The search ends when no
 /// exchange helps the heaviest rank, when the largest load is small enough, or when `budget` bundles were tried. If
 /// items have several loads or sizes, the budget counts pairs of bundles.
 template <class Load>
@@ -105,8 +105,8 @@ class balance_swaps {
         return enough;
     }
 
-    /// Makes one exchange that lowers the load of the heaviest rank, in which each of the two ranks gives at most
-    /// `most` items. Returns false if no exchange helps.
+    /// Makes one exchange that lowers the load of the heaviest rank. Each of the two ranks gives at most `most` items.
+    /// Returns false if no exchange helps.
     bool improve(std::size_t most) {
         const std::uint32_t heavy = order_.back();
         for (std::size_t i = 0; i + 1 < order_.size(); ++i) {
@@ -182,8 +182,7 @@ class balance_swaps {
         const bundle* const end_of_b = b + from_light.size();
         const bundle* best_from_heavy = a;
         const bundle* best_from_light = b;
-        Load least = gap;  // twice the difference between half the gap and the load that the best exchange moves; at
-                           // first `gap`
+        Load least = gap;  // twice the distance of the best exchange's moved load from half the gap; starts at `gap`
         while (a != end_of_a && b != end_of_b) {
             const Load give = 2 * a->cost;
             const Load want = 2 * b->cost + gap;
@@ -279,9 +278,9 @@ class balance_swaps {
     bool equal_counts_;
     bool by_cost_;  ///< true if items have one load, and capacity is unlimited or all ranks have equally many
                     ///< items; `closest` then finds the best exchange
-    std::vector<std::vector<bundle>> singles_;  ///< for each rank its items as bundles of one, in their order; then an
-                                                ///< empty bundle, unless counts are equal
-    std::vector<std::vector<bundle>> pairs_;    ///< for each rank its pairs of items; empty until needed
+    std::vector<std::vector<bundle>> singles_;  ///< for each rank, a bundle for each single item; then an empty bundle,
+                                                ///< unless all ranks have equally many items
+    std::vector<std::vector<bundle>> pairs_;    ///< for each rank, its pairs of items as bundles; empty until needed
     std::vector<Load> sums_;
     /// Free capacity of each rank. The unsigned number may wrap around in the middle of an exchange. If capacity is
     /// unlimited, the number has no meaning.

@@ -15,8 +15,8 @@
 #include <floptally/statistics/accumulator.hpp>
 
 /// @file
-/// Counts the elements that products read or write, by entries of a cost. Such an entry has a number of elements as its
-/// "FLOPs". It is made from the entry of the product, so that a plan runs both equally often.
+/// Counts the elements that products read or write. Each count is an entry of a cost that has a number of elements as
+/// its "FLOPs". It is made from the entry of the product, so that a plan runs both equally often.
 
 namespace floptally::inline v0_3::detail {
 
@@ -27,7 +27,7 @@ inline constexpr convention bytes_convention{
 /// Returns an entry without FLOPs. It keeps the values that it reads and writes, and which weights train.
 ///
 /// The returned entry does not use `accumulator::count`, because this accumulator marks entries that count elements.
-/// Entries that a plan adds for adapters do not use it either, so they can be told apart and left out.
+/// Entries that a plan adds for adapters do not use it either, so that they can be recognized and left out.
 [[nodiscard]] inline cost_entry blank_of(cost_entry entry) {
     entry.useful = entry.padded = 0;
     // Elements of experts' adapters are not counted, so the returned entry has no adapter.
@@ -59,8 +59,8 @@ class element_entries {
         }
     }
 
-    /// Adds `amount` elements of a part, and `of_adapter` elements of its adapter. They count as often as the plan runs
-    /// the entry `like`.
+    /// Adds `amount` elements for the entry `like` of a part, and `of_adapter` elements for its adapter. The elements
+    /// count as often as the plan runs `like`.
     void put(std::size_t part, const cost& whole, const cost_entry& like, const Kind& kind, std::uint64_t amount,
              std::uint64_t of_adapter = 0) {
         cost_entry entry{.what = accumulator::count,
@@ -106,8 +106,8 @@ class element_entries {
         return lists_.back().parts;
     }
 
-    std::vector<model_part> blank_;  ///< the parts without FLOPs; their data flow decides which gradients a plan
-                                     ///< computes
+    std::vector<model_part> blank_;  ///< the model's parts without FLOPs; their data flow decides which gradients a
+                                     ///< plan computes
     std::vector<list> lists_;
 };
 

@@ -41,8 +41,8 @@ struct node_share {
 };
 
 /// Returns the part of a ring exchange that leaves a node: the number of the ring's edges between nodes, divided by the
-/// number of all edges. This is the average over the ranks. Frameworks run several rings, whose edges between nodes
-/// start at different ranks.
+/// number of all edges. This is an average over the ranks, because frameworks run several rings with different edges
+/// between nodes.
 [[nodiscard]] inline node_share ring_between_nodes(const rank_group& group, std::uint64_t gpus_per_node) {
     if (gpus_per_node == 0) {
         return {};
@@ -83,7 +83,7 @@ struct exchange {
     std::uint64_t bits = 16;
     std::uint64_t times = 1;  ///< repetitions, for example one for each microbatch
     /// True: the number of elements is an upper bound, because it assumes that all elements leave the rank. If tokens
-    /// choose experts uniformly, (n - 1) / n of the elements leave.
+    /// choose experts uniformly, (ranks - 1) / ranks of the elements leave.
     bool is_bound = false;
     /// True: the numbers of elements are those of adapters of rank 1, to be multiplied by the rank. False: they do not
     /// depend on an adapter's rank.
@@ -98,8 +98,8 @@ class exchange_entries {
   public:
     explicit exchange_entries(std::span<const model_part> parts) : entries_(parts) {}
 
-    /// Adds the exchange of a tensor of `amount` elements, and of `of_adapter` elements for its adapter. It takes place
-    /// as often as the entry `like` runs.
+    /// Adds the exchange of a tensor of `amount` elements, and of `of_adapter` elements for its adapter. The exchange
+    /// takes place as often as the entry `like` runs.
     void put(std::size_t part, const cost& whole, const cost_entry& like, const exchange& kind, std::uint64_t amount,
              std::uint64_t of_adapter = 0) {
         const auto sent = [&kind](std::uint64_t all) {

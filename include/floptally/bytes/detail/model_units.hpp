@@ -19,10 +19,10 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The units in one chunk of layers, and how often each occurs in it.
+/// The units in one chunk of layers, and how often each unit occurs in the chunk.
 struct chunk_units {
-    std::vector<std::pair<std::size_t, std::uint64_t>> layers{};  ///< number of a layer's unit, and how often the unit
-                                                                  ///< occurs
+    std::vector<std::pair<std::size_t, std::uint64_t>> layers{};  ///< pairs: the index of a layer's unit, and how often
+                                                                  ///< the unit occurs
     std::uint64_t others = 0;  ///< the parts outside the layers, as a set with one bit for each part
 
     [[nodiscard]] std::uint64_t num_layers() const {
@@ -104,15 +104,15 @@ class model_units {
         return chunks;
     }
 
-    /// Returns the index of the unit that consists of these parts outside the layers. `others` is a set with one bit
-    /// for each part.
+    /// Returns the index of the unit that consists of the parts in `others`: a set of parts outside the layers, with
+    /// one bit for each part.
     [[nodiscard]] std::size_t unit_of(std::uint64_t others) {
         const auto [found, is_new] = sets_.emplace(others, num_layer_units_ + sets_.size());
         return found->second;
     }
 
-    /// Returns the model's parts, with all but those of one unit marked `elsewhere`. If layers are alike, the list has
-    /// only one layer of each kind.
+    /// Returns the model's parts. All parts except those of `unit` are marked `elsewhere`. If layers are alike, the
+    /// list has only one layer of each kind.
     [[nodiscard]] std::vector<model_part> parts_of(std::size_t unit) const {
         std::uint64_t others = 0;
         for (const auto& [set, number] : sets_) {
@@ -164,7 +164,7 @@ class model_units {
         }
     }
 
-    /// Returns the number of this kind of layer. Two layers are of one kind if their parts have equal costs.
+    /// Returns the index of a layer's kind. Two layers are of one kind if their parts have equal costs.
     [[nodiscard]] std::size_t kind_of(std::span<const model_part> parts) {
         for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
             const auto& known = kinds_[kind];

@@ -101,7 +101,7 @@ class moved_elements {
         const auto keys = static_cast<value::set>(kernel.k | kernel.v);
         const auto only_q = static_cast<value::set>(kernel.q & ~keys);
         if (kernel.q == 0 || keys == 0) {  // The number of key and value heads is unknown. The number of query heads is
-                                           // an upper bound.
+                                           // used as an upper bound.
             is_bound_ = true;
             return sum_of(of_text(kernel.scores, kernel, false), core_keys(kernel));
         }
@@ -136,8 +136,8 @@ class moved_elements {
     }
 
     /// Returns the number of elements that the cache keeps for each past key. If keys and values are expanded from a
-    /// latent (MLA), it keeps only the latent. If the part does not say which entry produces its keys, as many key
-    /// heads as query heads are assumed, which is an upper bound.
+    /// latent (MLA), the cache keeps only the latent. If the part does not say which entry produces its keys, as many
+    /// key heads as query heads are assumed, which is an upper bound.
     [[nodiscard]] std::uint64_t cached_per_key(const cost_entry& scores) const {
         const bool is_indexer = scores.kind == term::index_scores;  // an indexer caches its own keys and no values
         const core kernel = is_indexer ? core{.q = scores.flow.reads} : core_of(scores.component);

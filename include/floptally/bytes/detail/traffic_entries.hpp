@@ -31,7 +31,7 @@ namespace floptally::inline v0_3::detail {
 struct cached_past {
     const mask_set& masks;
     std::span<const std::uint64_t> keys;  ///< number of cached keys that new tokens attend to, for each mask
-    std::uint64_t sequences;              ///< number of sequences with a past
+    std::uint64_t sequences;              ///< number of sequences that have cached tokens
 };
 
 /// Costs to which `put_weights` adds entries: for the weights that a forward reads, and for the gradients of weights
@@ -48,8 +48,8 @@ struct weight_traffic {
 /// Adds entries to costs that count the elements moved by parts of a model.
 class traffic_entries {
   public:
-    /// Counts for the tally of one batch. `alike` is true if each of the `batches` microbatches has the same number of
-    /// tokens.
+    /// Creates entries for the elements that one batch moves. `alike` is true if each of the `batches` microbatches has
+    /// the same number of tokens.
     traffic_entries(const cost& whole, const tally& batch, std::uint64_t batches, bool alike, const cached_past& past)
         : whole_(whole), units_(batch), batches_(batches), single_visits_(alike ? batches : 1), past_(past) {}
 
@@ -59,8 +59,8 @@ class traffic_entries {
     }
 
     /// Adds the weights of a part. If `is_measured` is false and several tokens choose experts, the number of visited
-    /// experts is unknown. The names of these components are then added to `at_most`, because their bytes are an upper
-    /// bound.
+    /// experts is unknown. The names of the components with experts are then added to `at_most`, because their bytes
+    /// are an upper bound.
     void put_weights(const cost& part, const weight_traffic& to, bool is_measured,
                      std::vector<std::string>& at_most) const {
         for (const cost_entry& entry : part.entries()) {
@@ -110,8 +110,8 @@ class traffic_entries {
         }
     }
 
-    /// Adds operands and results of a part. It adds the names of components with unknown widths to `unsaid`, and of
-    /// those whose widths are upper bounds to `at_most`.
+    /// Adds operands and results of a part. Adds the names of components with unknown widths to `unsaid`, and the names
+    /// of components whose widths are upper bounds to `at_most`.
     void put_activations(const cost& part, cost& to, std::vector<std::string>& unsaid,
                          std::vector<std::string>& at_most) const {
         const moved_elements moved(part, units_);
@@ -156,7 +156,7 @@ class traffic_entries {
         }
     }
 
-    /// Adds the keys, values and recurrent states of the past that a part reads.
+    /// Adds the cached keys, values and recurrent states that a part reads.
     void put_cache(const cost& part, cost& to, std::vector<std::string>& at_most) const {
         const moved_elements moved(part, units_);
         for (const cost_entry& entry : part.entries()) {
@@ -208,8 +208,8 @@ class traffic_entries {
         return {.in = touched(entry.per_rank.in), .padded_out = touched(entry.per_rank.padded_out)};
     }
 
-    /// Adds an entry of `amount` elements that runs as often as the entry `like`. `adapted` has the elements of its
-    /// adapter.
+    /// Adds an entry of `amount` elements that runs as often as the entry `like`. `adapted` has the elements of the
+    /// entry's adapter.
     static void put(const cost& part, const cost_entry& like, term kind, std::uint64_t amount, cost& to,
                     const adapter& adapted = {}) {
         if (amount == 0 && adapted.in == 0) {
@@ -260,8 +260,8 @@ class traffic_entries {
     const cost& whole_;
     batch_units units_;
     std::uint64_t batches_;
-    std::uint64_t single_visits_;  ///< If the batch has at most so many visits to experts, each
-                                   ///< microbatch has at most one.
+    std::uint64_t single_visits_;  ///< A batch with at most this many visits to experts has at most one visit in each
+                                   ///< microbatch.
     cached_past past_;
 };
 

@@ -32,8 +32,8 @@ namespace floptally::inline v0_3::detail::specs {
     return plain;
 }
 
-/// Returns the class suffixes that a spec declares. If it declares none, returns those of its nearest base that does.
-/// Throws if no base does.
+/// Returns the class suffixes that a spec declares. If it declares none, returns those of the nearest base spec that
+/// declares some. Throws if no base declares any.
 [[nodiscard]] inline const vector<std::string_view>& classes_of(const spec& read) {
     const spec* p = &read;
     while (p->classes.empty() && p->base != nullptr) {
@@ -47,7 +47,7 @@ namespace floptally::inline v0_3::detail::specs {
     return p->classes;
 }
 
-/// Returns the spec, or else its nearest base, that declares a class prefix.
+/// Returns the spec itself if it declares a class prefix, otherwise its nearest base that declares one.
 [[nodiscard]] inline const spec& with_prefix(const spec& read) {
     const spec* p = &read;
     while (p->prefix.empty() && p->base != nullptr) {
@@ -56,11 +56,11 @@ namespace floptally::inline v0_3::detail::specs {
     return *p;
 }
 
-/// Returns the class prefix that a spec or its nearest base declares first.
+/// Returns the class prefix of a spec. A spec without a prefix has the prefix of its nearest base.
 [[nodiscard]] inline std::string_view prefix_of(const spec& read) { return with_prefix(read).prefix; }
 
-/// Returns true if a class is available although the spec does not declare it. These are classes that trainers derive
-/// from any model with an lm_head, such as a reward model. Their blocks are in the specs `base.decoder` and
+/// Returns true if a class is available although the spec does not declare it. Trainers derive such classes (a reward
+/// model, for example) from any model with an lm_head. The blocks of these classes are in the specs `base.decoder` and
 /// `base.composite`.
 [[nodiscard]] inline bool is_made_of(const spec& read, std::string_view suffix) {
     const vector<std::string_view>& classes = classes_of(read);
@@ -104,8 +104,8 @@ namespace floptally::inline v0_3::detail::specs {
     return {};
 }
 
-/// Returns the suffix of the class that `architectures` names. If it names none, returns the first class of
-/// the spec and adds a note.
+/// Returns the suffix of the class that `architectures` names. If `architectures` names no class, returns the first
+/// class of the spec and adds a note.
 [[nodiscard]] inline std::string_view find_class(const scope& in, std::vector<std::string>& notes) {
     const vector<std::string_view>& classes = classes_of(in.model_spec());
     const std::string_view prefix = prefix_of(in.model_spec());
@@ -192,8 +192,8 @@ class condition_checker {
         }
     }
 
-    /// Throws for a `require` that does not hold. The error shows the key as the config spells it and its value, or its
-    /// default if the key is absent. For a list it adds the index of the layer.
+    /// Throws for a `require` that does not hold. The error shows the key in the config's spelling, and the key's value
+    /// (if the key is absent, its default). If the key is a list, the error also has the index of the layer.
     [[noreturn, gnu::cold, gnu::noinline]] void refuse_broken(const spec& where, const spec_condition& condition) {
         const bool in_layer = in_.varies;
         const std::string_view key = spelled(condition.key);

@@ -19,8 +19,8 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
-/// Reads the config of a model that contains other models. Reads the text model first. Then reads each tower or the
-/// text's encoder side, with its projector.
+/// Reads the config of a model that contains other models. Reads the text model first. Then reads each tower with its
+/// projector, and the encoder side of the text model.
 class composite_reader {
   public:
     composite_reader(library& specs, const spec& read, const fields& config, const read_options& options)
@@ -99,11 +99,11 @@ class composite_reader {
   private:
     /// Facts that the spec states about one class of a model with towers, such as which class its text model has.
     struct outer_class {
-        std::string_view text{};       ///< class of the text model; empty: the class has no text model
+        std::string_view text{};       ///< class of the text model; empty: there is no text model
         std::string_view two_sided{};  ///< class of the text model if the text model is an encoder-decoder
         bool pooled = false;           ///< true if the class reads the pooled output of its inner models
         /// The block of the spec that adds cost for this class, such as the head of an image classifier. This cost is
-        /// added after the spec's block `after`. If the spec has no block `after`, it takes the place of the first
+        /// added after the spec's block `after`. If the spec has no block `after`, this cost replaces the first
         /// projector. Empty if the class adds no cost.
         scope::found_block after{};
     };
@@ -284,7 +284,7 @@ class composite_reader {
             parts.push_back(part);
         }
     }
-    /// Returns a copy of a part that is marked as a part of a tower.
+    /// Returns a copy of a part with another cost and the role `tower`.
     [[nodiscard]] static model_part in_tower(model_part part, const cost& cost_of_part) {
         part.cost = cost_of_part;
         part.name = name_of(part.in());

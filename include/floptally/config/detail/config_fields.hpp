@@ -29,7 +29,7 @@ inline constexpr std::uint64_t max_vocabulary = std::uint64_t{1} << 28;
 /// Pass this value instead of a default if the key must be present.
 inline constexpr std::uint64_t required = ~std::uint64_t{0};
 
-/// The keys of one JSON object. Throws an error that names the key if a value has a wrong type, sign or size.
+/// Reads the keys of one JSON object. Throws an error that names the key if a value has a wrong type, sign or size.
 ///
 /// A field may have several names; the first name that is present is read. Empty names are skipped.
 class config_fields : public specs::fields {

@@ -37,7 +37,7 @@ struct entry_name {
     struct known_kind {
         std::string_view name;
         sharding_kind kind;
-        bool has_units;  ///< true if the name is followed by the number of units (such as heads) to shard
+        bool has_units;  ///< true if a number of units to shard follows the name: `split heads 32`
     };
     constexpr known_kind kinds[] = {
         {"columns", sharding_kind::columns, false},  {"rows", sharding_kind::rows, false},
@@ -169,7 +169,7 @@ inline constexpr part_argument core_arguments[] = {{"heads"},        {"dim"}, {"
 
 inline constexpr part_argument scores_arguments[] = {{"per"}, {"values"}, {"as"}, {"from"}, {"to"}, {"split"}};
 /// Returns the cost of a line `scores`: attention scores that select keys, that is QKᵀ without PV. With the argument
-/// `values` the line is a product with values, without softmax.
+/// `values` the line is a product of scores with values, without softmax.
 [[gnu::cold]] inline cost scores_of(const part_call& p) {
     const value_sets sets = read_by(p);
     const entry_name name = name_of(p, "attention.core");
@@ -193,7 +193,7 @@ inline constexpr part_argument state_arguments[] = {{"per", "multiply_adds numbe
                                                     {"to"},
                                                     {"split"},
                                                     {"sharding"}};
-/// Returns the cost of a product of two activations. The spec says its multiply-adds for each token or each sequence.
+/// Returns the cost of a product of two activations. The spec gives its multiply-adds per token or per sequence.
 [[gnu::cold]] inline cost state_of(const part_call& p) {
     const floptally::value::set reads = p.values(p.words("from"), false);
     const floptally::value::set writes = p.values(p.words("to"), true);

@@ -33,7 +33,7 @@ class evaluation {
         in_.spend(1 + e.count);
         ++in_.depth_;
         const value result = evaluate(e, index);
-        // Each element of a list counts as an evaluation step, because the caller may read all of them.
+        // Each element of a list counts as an evaluation step, because the caller may read all elements.
         in_.spend(result.size());
         --in_.depth_;
         return result;
@@ -210,8 +210,8 @@ class evaluation {
         return left != no_expression ? left : chain(where_.operands[e.first + 1], keys);
     }
 
-    /// Evaluates `list[i]`: an element of a list or a letter of a text. A number stands for a list that repeats it. If
-    /// the index is the layer index `i`, a list of the config must have one element for each layer.
+    /// Evaluates `list[i]`: an element of a list or a letter of a text. A single number counts as a list that repeats
+    /// this number. If the index is the layer index `i`, a list of the config must have one element for each layer.
     [[nodiscard]] value element(const expression& e) {
         const value list = operand(e, 0);
         const expression& index = where_.expressions[where_.operands[e.first + 1]];
@@ -313,8 +313,8 @@ class evaluation {
     const spec& where_;
 };
 
-// These functions return the values of the names that a spec defines. Each name is evaluated at its first use. A value
-// that reads the layer index `i` is evaluated once for each layer.
+// The functions below return the values of the names that a spec defines. Each name is evaluated at its first use. A
+// value that reads the layer index `i` is evaluated once for each layer.
 
 inline value scope::evaluate(const spec& where, std::size_t index) { return evaluation(*this, where).evaluate(index); }
 

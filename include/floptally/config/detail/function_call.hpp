@@ -23,13 +23,13 @@ struct function_call {
     unsigned line;
     std::string_view name;
     const vector<value>& arguments;
-    std::string_view null_key{};  ///< the first key in the arguments whose value is null; empty: there is none
+    std::string_view null_key{};  ///< the first key in the arguments whose value is null; empty: no key is null
 
     [[noreturn, gnu::cold, gnu::noinline]] void fail(std::initializer_list<piece> problem) const {
         spec_error(where.name, line, {name, ": ", text_of(problem)});
     }
     /// Throws an error about argument number `at`. The error's FIELD is the key of the config that the argument reads.
-    /// If it reads none, the FIELD is the line of the spec.
+    /// If the argument reads no key, the FIELD is the line of the spec.
     [[noreturn, gnu::cold, gnu::noinline]] void refuse_argument(std::size_t at, std::string_view problem) const {
         if (arguments[at].node != nullptr) {
             refuse(in.config().field(arguments[at].node->key), {problem, ", got ", in.shown(arguments[at])});

@@ -65,7 +65,7 @@ inline value evaluate_root(const function_call& c) {
     return number_value(root);
 }
 
-/// entries(object): the keys and values of an object as a list: key, value, key, value … Both must be integers.
+/// entries(object): the keys and values of an object as a list of integers: key, value, key, value …
 inline value evaluate_entries(const function_call& c) {
     const config_node* object = c.arguments[0].node;
     if (object == nullptr || object->type != config_node::kind::object) {
@@ -173,9 +173,10 @@ inline value evaluate_last(const function_call& c) {
     const vector<value> all = c.items(0);
     return all.empty() ? value{} : all.back();
 }
-/// taken_stages(features, indices, n, first): the stages that a backbone hands out, in ascending order: `features`
-/// names them ("stem", "stage1", …), `indices` counts them (−1 is the last). Stage 0 is the stem, n is the last stage.
-/// A class without a stem counts from `first` = 1. If both arguments are null, the last stage is handed out.
+/// taken_stages(features, indices, n, first): the stages whose results a backbone returns, in ascending order.
+/// `features` has their names ("stem", "stage1", …) or `indices` their indices (−1 is the last). Stage 0 is the stem, n
+/// is the last stage. A class without a stem counts from `first` = 1. If `features` and `indices` are null, the result
+/// is the last stage.
 inline value evaluate_taken_stages(const function_call& c) {
     const std::int64_t last = c.number(2);
     const std::int64_t first = c.number_or(3, 0);
@@ -519,7 +520,7 @@ inline value evaluate_hashed_rows(const function_call& c) {
 /// A function that specs may call.
 struct spec_function {
     std::string_view name;
-    std::size_t least;  ///< the smallest number of arguments; the next member is the largest
+    std::size_t least;  ///< smallest number of arguments; the next member is the largest number
     std::size_t most;
     value (*call)(const function_call&);
 };

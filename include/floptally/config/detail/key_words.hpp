@@ -63,7 +63,7 @@ inline constexpr std::string_view silent_words[] = {
     "temperature", "theta",    "token",      "tokenizer", "torch",       "version", "yarn"};
 
 /// A key that ends in one of these words never gets a note: dropout rates, epsilons and initializer ranges change no
-/// matrix product. The key may also end in such a word and one of `words_after_last`.
+/// matrix product. One of `words_after_last` may follow the word: "dropout_rate".
 inline constexpr std::string_view last_words[] = {"drop",        "dropout", "pdrop", "layerdrop",  "eps",
                                                   "epsilon",     "std",     "theta", "dtype",      "softcap",
                                                   "softcapping", "jitter",  "loss",  "initializer"};
@@ -171,39 +171,39 @@ inline constexpr std::string_view one_words[] = {"every",    "factor", "freq",  
     }
 }
 
-// A key with a word of training, quantisation or serving is not a size of the model. Examples: "train_batch_size",
+// A key with a word about training, quantisation or serving is not a size of the model. Examples: "train_batch_size",
 // "save_freq", "q_group_size", "cache_size".
 
-/// Beginnings of words of training, quantisation and serving: "train" as in "training", "quant" as in "quantized".
+/// Beginnings of words about training, quantisation and serving: "train" is the beginning of "training".
 inline constexpr std::string_view outside_stems[] = {"calibrat", "checkpoint", "finetun", "optim",
                                                      "pretrain", "train",      "valid"};
-/// The beginning of words of quantisation, which also name layers of a vector quantizer.
+/// The beginning of words about quantisation. Names of layers of a vector quantizer begin with it too.
 inline constexpr std::string_view quantised_stem = "quant";
-/// Words of training, without a final "s".
+/// Words about training, without a final "s".
 inline constexpr std::string_view training_words[] = {
     "accumulation", "adam", "dataloader", "dataset",   "ddp",  "deepspeed", "entropy",
     "epoch",        "eval", "evaluation", "fsdp",      "grad", "gradient",  "iteration",
     "learning",     "log",  "logging",    "loss",      "lr",   "momentum",  "peft",
     "print",        "save", "sft",        "smoothing", "sync", "unsloth",   "warmup"};
-/// Words of quantisation, of generation, of serving and of devices, without a final "s".
+/// Words about quantisation, generation, serving and devices, without a final "s".
 inline constexpr std::string_view serving_words[] = {
     "assistant",  "awq",     "beam",      "bit",       "cache", "convert", "device", "dp",      "ep",
     "generation", "gptq",    "gpu",       "groupsize", "load",  "lookup",  "node",   "penalty", "pipeline",
     "pp",         "prefill", "scheduler", "thread",    "tp",    "virtual", "vllm",   "worker",  "world"};
-/// Words and ends of keys that also stand in names of layers. They are of training, quantisation or serving unless the
-/// key has one of `layer_words` too: "q_group_size" and "num_position_embeddings" are, "layer_group_size" and
-/// "post_process_channels" are not.
+/// Words and ends of keys that may be about training, quantisation or serving, or about a layer. Such a key is about a
+/// layer only if it also has one of `layer_words`. "layer_group_size" and "post_process_channels" are about a layer;
+/// "q_group_size" and "num_position_embeddings" are not.
 inline constexpr std::string_view ambiguous_words[] = {"batch", "core", "data", "process", "sample", "tensor", "test"};
 inline constexpr std::string_view ambiguous_ends[] = {"group_size", "pos_embedding", "pos_embeddings",
                                                       "position_embedding", "position_embeddings"};
-/// Words that name a size of a layer wherever they stand, without a final "s".
+/// Words that name a size of a layer at any position in a key, without a final "s".
 inline constexpr std::string_view layer_words[] = {"channel", "conv",   "depth",  "dim",   "dimension", "expert",
                                                    "head",    "hidden", "kernel", "layer", "width"};
-/// Keys of training and quantisation, or the ends of such keys. Whole keys are compared, because their single words
+/// Keys about training and quantisation, or the ends of such keys. Whole keys are compared, because their single words
 /// also occur in keys of sizes.
 inline constexpr std::string_view outside_ends[] = {
     "parallel_size", "max_steps", "total_steps", "global_step", "zero_stage", "sparsity_config", "compression_config"};
-/// Keys of generation and of adapters. "top_k" can also be the number of chosen experts. In that case the key with the
+/// Keys about generation and adapters. "top_k" can also be the number of chosen experts. In that case the key with the
 /// number of experts is unread too and gets a note.
 inline constexpr std::string_view outside_names[] = {"alpha_pattern",
                                                      "init_lora_weights",
@@ -236,7 +236,7 @@ inline constexpr std::string_view ratio_words[] = {"depth", "dim",      "expand"
 /// If a key ends in one of these words, its list of texts has the kinds of layers: "block_types".
 inline constexpr std::string_view kind_words[] = {"kind", "layout", "order", "pattern", "schedule", "type"};
 
-/// Kinds of layers that change nothing in a class with only one kind of layer: "layer_types": ["full_attention", ...].
+/// A list with only these kinds of layers does not count as a size: "layer_types": ["full_attention", ...].
 inline constexpr std::string_view plain_kinds[] = {"full_attention", "attention", "dense"};
 
 /// Returns true if the words of a key say that it belongs to training, quantisation or serving.

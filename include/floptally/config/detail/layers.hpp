@@ -212,7 +212,7 @@ class layer_reader {
         block_reader reader;
         vector<layer_counts> counts;
 
-        /// Counts a layer that has part number `variant`. Returns true if no earlier layer has this part.
+        /// Counts one more layer with part number `variant`. Returns true if no earlier layer has this part.
         bool count(std::size_t variant, bool detached) {
             if (variant == block_reader::nothing) {
                 return false;

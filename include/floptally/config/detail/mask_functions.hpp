@@ -41,11 +41,11 @@ struct mask_key {
     std::string_view name;
     const statistic_parameter* parameters = nullptr;
     std::size_t count = 0;
-    const statistic_table* table = nullptr;  ///< null for `sliding_window`, which is another name for a band mask
+    const statistic_table* table = nullptr;  ///< null for the key `sliding_window`, another name of a band mask
 };
 
-/// Returns a key for each mask of the library that has numbers in its text form and counts the pairs of a text
-/// sequence.
+/// Returns one key for each mask of the library that counts pairs within a text sequence and has numbers, such as a
+/// window.
 [[nodiscard]] inline std::vector<mask_key> mask_keys() {
     std::vector<mask_key> keys{{"sliding_window", mask_statistics::band::sliding, 1}};
     for (const statistic_table* table : tables_in(library_masks{})) {
@@ -190,8 +190,8 @@ inline constexpr statistic_function statistic_functions[] = {
     {"hstu", &detail::table_of<mask_statistics::hstu>},
 };
 
-/// Returns the statistic that a spec calls by this name, or null. Statistics outside the table above have the name of
-/// their struct.
+/// Returns the statistic that a spec calls by this name, or null. A spec calls statistics that are not in the table
+/// above by the name of their struct.
 [[nodiscard]] inline const statistic_table* statistic_called(std::string_view name) {
     for (const statistic_function& known : statistic_functions) {
         if (known.name == name) {
@@ -244,8 +244,8 @@ inline value evaluate_cross_pairs(const function_call& c) {
     const latent_patches patches{c.number(0), c.number_or(1, 1), c.number_or(2, 1)};
     return mask_value_of(mask::joint_pairs(patches, token_stream::grid, token_stream::text));
 }
-/// text_pairs(multiple): the mask in which the text tokens of a diffusion sample attend to each other. Their number is
-/// rounded up to a multiple of `multiple`.
+/// text_pairs(multiple): the mask in which the text tokens of a diffusion sample attend to each other. The number of
+/// text tokens is rounded up to a multiple of `multiple`.
 inline value evaluate_text_pairs(const function_call& c) {
     return mask_value_of(mask::joint_pairs({.multiple = c.number_or(0, 1)}, token_stream::text, token_stream::text));
 }

@@ -155,7 +155,7 @@ class model_reader {
         if (encoder_.get() != nullptr) {
             encoder_->join_encoder(sum_, parts_, towers_);
         }
-        // A backbone hands out stages. The layers after the last of these run without use.
+        // A backbone returns results of some layers. Layers after the last of these run, but their results are unused.
         add_layers(suffix.ends_with("Backbone") ? scope_.number_or("layers_used", ~std::uint64_t{0})
                                                 : ~std::uint64_t{0});
         tied_ = scope_.on("always_tied") || (part_ != nullptr && !part_->is_side ? part_->tied : scope_.on("tied"));
@@ -258,7 +258,7 @@ class model_reader {
     /// a stem is added as a tower.
     void join_encoder(cost& sum, part_list& parts, std::vector<tower_input>& towers) {
         scope_.check_keys();
-        // These notes are dropped, because the decoder adds the same ones.
+        // The encoder's notes are dropped, because the decoder adds equal notes.
         std::vector<std::string> ignored_notes;
         condition_checker(scope_, ignored_notes).check(scope_.model_spec());
         add_layers();

@@ -320,8 +320,8 @@ template <const auto& Arguments>
     return {name, own, lines, make, argument_of<Arguments>, sizeof Arguments / sizeof *Arguments};
 }
 
-/// Arguments that every part takes. `width` and `sees` describe the layer that the part belongs to. The others change
-/// the part's cost.
+/// Arguments that every part takes. `width` and `sees` describe the layer that the part belongs to. The other arguments
+/// change the part's cost.
 inline constexpr part_argument common_arguments[] = {{"width"}, {"sees"},    {"norm"},     {"bias"},
                                                      {"times"}, {"rows"},    {"detached"}, {"shared_weights"},
                                                      {"over"},  {"attends"}, {"prefix"},   {"named"}};
@@ -387,7 +387,7 @@ inline constexpr part_kind part_kinds[] = {
     by_function<parameters_arguments>(positions_of, "positions"),
 };
 
-/// Returns true if a part takes an argument: one of its own, or one of `common_arguments`.
+/// Returns true if a part takes this argument, either as one of its own arguments or as one of `common_arguments`.
 [[nodiscard]] inline bool has_argument(const part_kind& kind, std::string_view name) {
     for (std::size_t k = 0; k < kind.count; ++k) {
         if (kind.argument(k).name == name) {

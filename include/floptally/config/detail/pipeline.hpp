@@ -55,8 +55,8 @@ class pipeline {
         return all;
     }
 
-    /// Returns the sum of the models that `options` choose, or of the denoising model if it chooses none. `read(name)`
-    /// reads one model. The first chosen model trains; the others are frozen and run forward only.
+    /// Returns the sum of the models that `options` choose, or of the denoising model if `options` choose none.
+    /// `read(name)` reads one model. The first chosen model trains; the others are frozen and run forward only.
     template <class Read>
     [[nodiscard]] model_config read(const read_options& options, Read read) const {
         const std::vector<std::string> chosen = options.parts.empty() ? denoiser() : options.parts;

@@ -114,7 +114,7 @@ class hstu_reader {
     return config.find("model_type") == nullptr && config.find("_class_name") != nullptr ? "_class_name" : "model_type";
 }
 
-/// Throws for the model_index.json of a pipeline of diffusers. The caller must pass the pipeline's folder instead.
+/// Throws if the config is the model_index.json of a diffusers pipeline. The caller must pass the pipeline's folder.
 [[gnu::cold, gnu::noinline]] inline void refuse_pipeline(const fields& config) {
     const pipeline whole(config.tree());
     if (whole.is_one()) {
@@ -125,8 +125,8 @@ class hstu_reader {
 
 [[nodiscard]] inline model_config read_object(const fields& config, const read_options& options, library& specs);
 
-/// Returns a hint for a config of unknown type that contains the config of a text model. The hint says that the inner
-/// config can be read alone, or that it has sizes that its type does not read. Empty if there is no such config.
+/// Returns a hint for a config of unknown type that contains the config of a text model. The hint says whether the text
+/// model's config can be read alone. Returns an empty text if the config contains no such inner config.
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::string text_config_hint(library& specs, const fields& config,
                                                                             std::string_view text) {
     const config_node* const inside = config.find(text);
@@ -162,7 +162,7 @@ class hstu_reader {
          "  (docs/specs.md), or count its module with floptally.from_torch"});
 }
 
-/// Adds a note if none of the user's specs was used. Without the note, they would silently change nothing.
+/// Adds a note if none of the user's specs was used. Without the note the user would not learn that they had no effect.
 inline void note_unused(const vector<const spec*>& user_specs, const library& specs, const fields& config,
                         std::string_view type, bool is_strict, std::vector<std::string>& notes) {
     // A spec counts as used if it was read itself or as a base of another spec.

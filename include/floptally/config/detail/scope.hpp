@@ -131,7 +131,7 @@ class scope {
         return {};
     }
 
-    /// Returns the end of an error text about a key: ", got VALUE", or that the key is missing and what its default is.
+    /// Returns the end of an error text about a key: ", got VALUE", or "; it is missing, and its default is VALUE".
     [[nodiscard]] std::string got(std::string_view key) {
         if (const config_node* node = config_.find(key)) {
             return text_of({", got ", config_.shown(*node)});

@@ -38,7 +38,7 @@ namespace floptally::inline v0_3::detail::specs {
 }
 
 /// Returns the number of patches along one side of an image. `name` is the name that the spec defines for this number.
-/// Throws if it is 0.
+/// Throws if the number is 0.
 [[nodiscard]] inline std::uint32_t grid_side(scope& in, std::string_view name) {
     const std::uint64_t size = in.number_or(name, 1);
     if (size == 0) {

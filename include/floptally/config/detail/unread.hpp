@@ -26,12 +26,13 @@
 /// @file
 /// Finds each key of a config that no spec reads or declares as ignored. Such a key may be a size or a layer kind under
 /// an unknown name. By default a key that looks like a size is an error, and any other key gets a note.
-/// `read_options::strict` changes that.
+/// `read_options::strict` changes this default.
 
 namespace floptally::inline v0_3::detail::specs {
 
 inline constexpr std::string_view unread_note = "config has a key that is not read: ";
-/// Name of the spec whose `ignores` apply to every config. They list keys that saved files of all types have.
+/// Name of the spec whose `ignores` apply to every config. These `ignores` list keys that saved files of all types
+/// have.
 inline constexpr std::string_view spec_of_all = "base.saved";
 
 /// Throws an error for the first key that no spec declares. In floptally's own format a misspelt key would change the
@@ -117,7 +118,7 @@ class key_check {
         std::string path{};
         std::string_view ignored{};
     };
-    /// The use of one key by the specs that read its object.
+    /// How the specs that read a JSON object use one key of the object.
     struct known_key {
         bool is_read = false;
         bool is_object = false;  ///< the key's value is an object whose own keys are checked one by one
@@ -248,7 +249,7 @@ class key_check {
         }
         return inside;
     }
-    /// Reports a key that is not read. It throws an error, adds a note, or stores the key for an error that is thrown
+    /// Reports a key that is not read: throws an error, adds a note, or stores the key for an error that is thrown
     /// later.
     void report(const vector<reader>& readers, const fields& config, const config_node& child, bool is_size) {
         vector<std::string_view> declared;
@@ -300,8 +301,8 @@ class key_check {
             append_item(others_, "...");
         }
     }
-    /// Adds one name of the dotted key `declared` to `names`, if the key begins with `path`. This is the name after
-    /// `path`, up to the next dot.
+    /// Adds the next name of the dotted key `declared` to `names`: the text after `path`, up to the next dot. Adds
+    /// nothing if `declared` does not begin with `path`.
     static void add_name(std::string_view declared, std::string_view path, vector<std::string_view>& names) {
         if (declared.starts_with(path)) {
             declared.remove_prefix(path.size());

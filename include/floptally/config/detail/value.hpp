@@ -17,7 +17,7 @@ struct value {
     enum class kind : std::uint8_t { none, number, real, flag, text, list, mask };
 
     kind type = kind::none;
-    std::int64_t number = 0;  ///< an integer; for a flag 1 or 0
+    std::int64_t number = 0;  ///< the value of an integer, or 1 or 0 for a flag
     double real = 0;
     std::string_view text{};
     const config_node* node = nullptr;     ///< the node, if the value is a list or object of the config; else null

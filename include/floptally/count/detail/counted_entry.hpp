@@ -27,7 +27,7 @@ struct passes {
     std::uint8_t backward_data = 0;
     std::uint32_t backward_weights = 0;
     /// How many more times the product runs in the phases forward, backward_data and backward_weights. These runs count
-    /// only as executed (`component_flops::executed_more`).
+    /// only in the executed view (`component_flops::executed_more`).
     std::uint32_t executed_more[3] = {};
     std::uint32_t recomputed_forward = 0;
 
@@ -63,8 +63,8 @@ struct passes {
 
 /// The gradients that the backward of an entry computes.
 struct gradients {
-    bool first = true;   ///< the gradient of the input, or of the first operand of a product of activations
-    bool second = true;  ///< the gradient of the second operand of a product of activations
+    bool first = true;   ///< true: computes the gradient of the input or of a product's first operand
+    bool second = true;  ///< true: computes the gradient of a product's second operand
     bool weight = true;
     bool output = true;  ///< true if a gradient arrives at the entry's output
 

@@ -93,8 +93,8 @@ class gradient_flow {
     }
 
   private:
-    /// The kinds of values that only later parts read. If a part computes new context or time values, its own entries
-    /// still read the old ones.
+    /// The kinds of values that a part computes only for later parts. If a part computes new context or time values,
+    /// its own entries still read the old values.
     static constexpr value::set for_later_parts = value::context | value::time;
 
     /// The values inside a part that require a gradient.

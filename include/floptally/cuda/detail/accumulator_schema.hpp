@@ -94,8 +94,8 @@ struct accumulator_schema {
     /// together.
     [[nodiscard]] bool is_plain() const { return only_windows && side_count <= max_sides; }
 
-    /// Returns the number of accumulators of one modality in one view: its fixed ones, then one for each mask. Masks of
-    /// other modalities are included.
+    /// Returns the number of accumulators of one modality in one view: the fixed accumulators, and one for each mask.
+    /// Masks of other modalities are included.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t columns() const { return fixed + mask_count; }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t accumulator_of(modality in, std::uint32_t column) const {
         return column < fixed ? static_cast<std::uint32_t>(in) * fixed + column : before_masks + column - fixed;
@@ -183,8 +183,8 @@ inline constexpr bool adds_to_accumulators = [] {
     return counts_unit<Statistic, Unit>;
 }();
 
-/// Finds the struct of a statistic in the list and calls `apply` with it. Returns false if the list lacks it. (A kernel
-/// cannot use the statistic's function table, because it holds host functions.)
+/// Finds a statistic in the list and calls `apply` with the statistic's struct. Returns false if the list lacks the
+/// statistic. (A kernel cannot use a statistic's function table, because the table holds host functions.)
 template <class Apply, class... Statistics>
 FLOPTALLY_HOST_DEVICE constexpr bool with_struct_of(const statistic& which, statistic_list<Statistics...> /*list*/,
                                                     const Apply& apply) {
@@ -244,8 +244,8 @@ template <class List, class Unit>
 
 /// Computes the amounts that a sample (view 0, useful) and its slot (view 1, padded) add to the accumulators of their
 /// modality. Calls `take(column, view_index, accumulator, sum)` for the columns `first`, `first + step`, … If a
-/// statistic cannot count the sample, it returns false without calling `take`. One loop is used both to check and to
-/// add. This keeps the kernel small, because the loop contains the code of all statistics.
+/// statistic cannot count the sample, the function returns false without calling `take`. The same loop first checks and
+/// then adds. This keeps the kernel small, because the loop contains the code of all statistics.
 template <class List, class Unit, class Take>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take_amounts(const accumulator_schema& schema, const Unit& real,
                                                       const Unit& slot, const Take& take, std::uint32_t first = 0,

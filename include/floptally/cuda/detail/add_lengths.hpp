@@ -26,8 +26,8 @@ namespace floptally::inline v0_3::detail {
 /// stay below 2^62.
 inline constexpr std::uint32_t groups_per_round = 1024;
 
-/// The kernel for lists whose integers have `Bytes` bytes, or `SlotBytes` bytes for slots. All windows together may
-/// have at most `Sides` sides (left or right of the query).
+/// The kernel that adds lists of lengths. The integers of a list have `Bytes` bytes, those of slots `SlotBytes` bytes.
+/// All windows together may have at most `Sides` sides (left or right of the query).
 template <std::uint32_t Bytes, bool ByBoundaries, slots_by Slot, std::uint32_t SlotBytes, std::uint32_t Sides>
 struct add_lengths {
     static constexpr std::uint32_t views = Slot == slots_by::sequence ? 1 : 2;
@@ -63,7 +63,7 @@ struct add_lengths {
             }
             std::uint64_t in_registers[columns]{};  // the sums of a thread, in registers; used if there is only one
                                                     // view
-            std::uint32_t taken = 0;                // number of groups that were added in this round
+            std::uint32_t taken = 0;                // number of groups since the block last added up its sums
             FLOPTALLY_ROLLED
             for (; base < groups && taken < groups_per_round; ++taken, base += block.count() * threads) {
                 const std::uint32_t group = base + block.thread();
@@ -103,8 +103,9 @@ struct add_lengths {
     }
 
   private:
-    /// The type of a sum over plain groups. The sums of two views do not fit into registers together. With `volatile`
-    /// the compiler stores the sums of one view before it loads those of the other.
+    /// The type of a sum over plain groups (all lengths are valid and not too large). The sums of two views do not fit
+    /// into registers together. With `volatile` the compiler stores the sums of one view before it loads those of the
+    /// other.
     using plain_sum = std::conditional_t<views == 1, std::uint64_t, volatile std::uint64_t>;
 
     /// Loads a group of real sequences. Returns false if the group is not plain (a length is too large or invalid).
@@ -165,8 +166,9 @@ struct add_lengths {
         }
     }
 
-    /// Adds the sequences of a group that is not plain, one by one. Records invalid sequences as refused. Adds long
-    /// sequences directly to the accumulators, because they could overflow the sums of a round.
+    /// Adds the sequences of a group one by one, because a length of the group is too large or invalid. Records invalid
+    /// sequences as refused. Adds long sequences directly to the accumulators, because they could overflow a thread's
+    /// sums.
     static FLOPTALLY_HOST_DEVICE void add_one_by_one(const arguments& args, const length_list& list,
                                                      std::uint32_t reals, std::uint32_t group,
                                                      std::uint64_t* sums_of_thread) {

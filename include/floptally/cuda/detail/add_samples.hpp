@@ -37,7 +37,7 @@ namespace floptally::inline v0_3::detail {
     return number <= max_sequence_length;
 }
 
-/// Sets one number of a sample. `part` is its position among the numbers that a list has for each sample.
+/// Sets one number of a sample. `part` is the number's position in the sample: 0, 1 or 2 for t, h or w of a grid.
 inline FLOPTALLY_HOST_DEVICE void set_part(grid& to, std::uint32_t part, std::uint32_t number) {
     to.t = part == 0 ? number : to.t;
     to.h = part == 1 ? number : to.h;
@@ -51,7 +51,7 @@ inline FLOPTALLY_HOST_DEVICE void set_part(audio_clip& to, std::uint32_t /*part*
 template <class Unit>
 struct sample_list {
     static constexpr list_name name = std::is_same_v<Unit, grid> ? list_name::grid_thw : list_name::audio_frames;
-    static constexpr std::uint32_t stride = std::is_same_v<Unit, grid> ? 3 : 1;  ///< how many numbers the list has for
+    static constexpr std::uint32_t stride = std::is_same_v<Unit, grid> ? 3 : 1;  ///< number of integers in the list for
                                                                                  ///< each sample
 
     number_list numbers;
@@ -75,15 +75,15 @@ struct sample_list {
     }
 };
 
-/// Sequences by their lengths and slots. A sequence and its slot may share further numbers: past, keys, context,
-/// targets.
+/// A list of sequences with their lengths and slots. A sequence may also have numbers of past tokens, keys, context
+/// tokens and targets. Its slot has the same numbers.
 template <>
 struct sample_list<sequence> {
     static constexpr list_name name = list_name::lengths;
     static constexpr std::uint32_t stride = 1;
 
     length_list lengths{};
-    number_list parts[4]{};  ///< lists of past, keys, context and targets, in the order of `list_name`
+    number_list parts[4]{};  ///< numbers of past tokens, keys, context tokens and targets, in the order of `list_name`
     std::uint32_t target_group = 0;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t size() const { return lengths.count; }
@@ -114,8 +114,8 @@ struct sample_list<sequence> {
         return true;
     }
 };
-/// Returns the list of sequences with one more number for each sequence, from the list `numbers`. If that list is
-/// optional, an empty one stands for zeros.
+/// Returns the list of sequences with one more number for each sequence, taken from `numbers`. If `may_be_left_out` is
+/// true, an empty `numbers` means 0 for every sequence.
 [[nodiscard]] inline sample_list<sequence> with_part(sample_list<sequence> list, list_name part,
                                                      const any_list& numbers, bool may_be_left_out = false) {
     if (numbers.count != 0 || !may_be_left_out) {
@@ -141,7 +141,7 @@ struct add_samples {
     using list_type = sample_list<Unit>;
     using arguments = list_arguments<list_type>;
 
-    /// Returns the number of words of shared memory: for both views, a column for every accumulator of the modality.
+    /// Returns the number of 64-bit words of shared memory: one for each thread, view and accumulator of the modality.
     [[nodiscard]] static std::size_t shared_words(const accumulator_schema& schema) {
         static_assert(
             2 * (accumulator_schema::fixed + accumulator_schema::max_masks) * threads * sizeof(std::uint64_t) <=
@@ -198,7 +198,7 @@ struct add_samples {
     }
 };
 
-/// The kernel that adds the accumulators of a host tally to those on the device, in one block.
+/// The kernel that adds the accumulators of a host tally to those on the device. It runs in one block.
 struct add_counted {
     static constexpr std::uint32_t threads = 2 * warp_size;
     static constexpr std::uint32_t resident = 1;

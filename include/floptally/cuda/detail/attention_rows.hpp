@@ -28,7 +28,7 @@ struct flag_rows {
     std::size_t rows;
     std::size_t columns;
     bool is_signed;
-    bool is_aligned;  ///< every row is aligned to 16 bytes
+    bool is_aligned;  ///< true: every row is aligned to 16 bytes
 
     template <std::integral T>
     flag_rows(const T* first_flag, std::size_t row_count, std::size_t column_count)

@@ -102,8 +102,8 @@ inline FLOPTALLY_HOST_DEVICE void atomic_store(std::uint64_t* word, std::uint64_
 #endif
 }
 
-/// A memory fence: every processor sees this thread's earlier writes before its later ones. After a barrier this holds
-/// for the earlier writes of the whole block.
+/// A memory fence: every processor sees this thread's earlier writes before its later ones. A fence after a barrier
+/// covers the earlier writes of the whole block.
 inline FLOPTALLY_HOST_DEVICE void fence_for_all() {
 #if defined(FLOPTALLY_ON_DEVICE)
     vendor_block::fence_for_all();

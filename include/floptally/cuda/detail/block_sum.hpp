@@ -29,8 +29,9 @@ class block_columns {
         return (sum >> 64U) != 0;
     }
 
-    /// Adds up the columns. For each column whose sum is not 0, one thread calls `add(column, sum, wraps)`. All threads
-    /// of the block must call this function. Before a thread writes to the sums again, the block must synchronise.
+    /// Adds up the columns. For each column whose sum is not 0, one thread calls `add(column, sum, wraps)`, where
+    /// `wraps` is true if the sum exceeded 64 bits. All threads of the block must call this function. Before a thread
+    /// writes to the sums again, the block must synchronise.
     template <class Add>
     FLOPTALLY_HOST_DEVICE void add_to(std::uint32_t columns, const Add& add) const {
         block_.sync();

@@ -29,8 +29,8 @@ class device_accumulators {
   public:
     using stream = typename Api::stream;
 
-    /// Makes `size` accumulators with the value 0. At most `snapshots` snapshots can wait for `next`; later ones
-    /// overwrite them.
+    /// Makes `size` accumulators with the value 0. At most `snapshots` snapshots can wait for `next`. A later snapshot
+    /// overwrites the oldest.
     device_accumulators(Api api, std::uint32_t size, std::span<const std::byte> constants, std::uint32_t snapshots)
         : api_(std::move(api)), size_(size) {
         require_positive(snapshots, "snapshots");
@@ -80,8 +80,8 @@ class device_accumulators {
         const typename Api::scope scope(api_, queue);
         api_.set_to_zero_async(accumulators_.get(), size_ * sizeof(std::uint64_t), queue);
     }
-    /// Returns the accumulators of the next snapshot, or an empty result if it has not arrived. They are valid until
-    /// the next call. Never blocks and makes no device call.
+    /// Returns the accumulators of the next snapshot, or an empty result if it has not arrived. The returned span is
+    /// valid until the next call. Never blocks and makes no device call.
     [[nodiscard]] std::optional<std::span<const std::uint64_t>> next() { return reader_->next(); }
     /// Returns how many snapshots `next` has returned, or skipped because they were overwritten.
     [[nodiscard]] std::uint64_t passed() const { return reader_->passed(); }

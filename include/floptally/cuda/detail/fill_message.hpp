@@ -10,9 +10,9 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The kernel that fills the message of a rank for a sum over ranks, in one block. If the rank's tally has an error, or
-/// a value that the rank must not have, the kernel sends a refusal instead, as the host does. So the other ranks see
-/// the error and do not wait.
+/// The kernel that fills a rank's message for the sum of tallies over ranks. It runs in one block. If the tally has an
+/// error or a value that this rank must not have, the kernel fills in a refusal instead. The other ranks then see the
+/// error and do not wait.
 struct fill_message {
     static constexpr std::uint32_t threads = 4 * warp_size;
     static constexpr std::uint32_t resident = 1;

@@ -12,8 +12,8 @@
 #include <floptally/cuda/detail/vendor.hpp>
 
 /// @file
-/// The kernels, and `cuda_api`, which launches them by the CUDA runtime. Each kernel runs the body from one of the
-/// other headers, on every block of the launch.
+/// The CUDA kernels, and `cuda_api`, the class that launches kernels through the CUDA runtime. The code that a kernel
+/// runs is the function `run` of a struct in another header.
 
 /// Hides a symbol in its library. A process may contain several libraries that each link a CUDA runtime statically.
 /// Hidden symbols keep a library from launching a kernel that another library has registered.
@@ -33,16 +33,16 @@ FLOPTALLY_OF_LIBRARY inline std::vector<const void*>& kernels_of_library() {
     static std::vector<const void*> all;
     return all;
 }
-/// The initializer of this variable adds the kernel of `Body` to the list. It is enough to mention the variable in code
-/// that launches the kernel. It is not const, because nvcc 12 gives each translation unit its own copy of a const
-/// variable.
+/// The initializer of this variable adds the kernel of `Body` to `kernels_of_library`. It is enough to mention the
+/// variable in code that launches the kernel. It is not const, because nvcc 12 gives each translation unit its own copy
+/// of a const variable.
 template <class Body>
 FLOPTALLY_OF_LIBRARY inline bool is_listed = [] {
     kernels_of_library().push_back(reinterpret_cast<const void*>(&kernel_of<Body>));
     return true;
 }();
 
-/// The device API for `device_accumulators`, by the CUDA runtime.
+/// The device API for `device_accumulators`. It uses the CUDA runtime.
 class cuda_api : public owned_device {
   public:
     using stream = cudaStream_t;

@@ -83,8 +83,8 @@ FLOPTALLY_HOST_DEVICE void load_group(const void* from_groups, std::uint32_t las
         rows[k] = static_cast<std::uint32_t>(numbers[k + extra]) - begin + last_row;
         flaws.large |= rows[k];
     }
-    // If the lengths pass the checks above, the boundaries of the group wrap around at most once. The sign of the last
-    // boundary then shows the wrap.
+    // If the lengths pass the checks above, the group's boundaries wrap around at most once. The first or the last
+    // boundary is then negative.
     if constexpr (Boundaries) {
         flaws.negative |= static_cast<std::uint32_t>(numbers[0] | numbers[group_size]);
         flaws.wrong |= group == 0 ? static_cast<std::uint32_t>(numbers[0]) : 0U;

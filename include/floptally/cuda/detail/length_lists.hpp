@@ -48,8 +48,8 @@ struct number_list {
         const std::uint32_t narrow = static_cast<const std::uint32_t*>(numbers)[i];
         return is_signed ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(narrow)}) : narrow;
     }
-    /// Reads a length. If the list has boundaries, it is number i + 1 minus number i, else number `i`. Returns false if
-    /// the result cannot be a length.
+    /// Reads a length. If the list has boundaries, the length is number i + 1 minus number i, else number i. Returns
+    /// false if the result cannot be a length.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool length_at(std::size_t i, bool by_boundaries, std::uint32_t& length) const {
         const std::uint64_t begin = by_boundaries ? (*this)[i] : 0;
         const std::uint64_t end = (*this)[by_boundaries ? i + 1 : i];
@@ -89,22 +89,21 @@ struct length_list {
 
     number_list real{};
     number_list slots{};
-    number_list device_number{};              ///< the number of real sequences, if it is in device memory; null: it is
-                                              ///< in `num_real`
+    number_list device_number{};  ///< the number of real sequences in device memory; null: `num_real` has the number
     const void* real_from_groups = nullptr;   ///< the 16-byte aligned address at or before the first number of `real`
     const void* slots_from_groups = nullptr;  ///< the 16-byte aligned address at or before the first number of `slots`
-    std::uint32_t listed_real = 0;            ///< number of sequences that `real` lists
+    std::uint32_t listed_real = 0;            ///< number of sequences in the list `real`
     std::uint32_t count = 0;                  ///< number of all sequences, real or not
     std::uint32_t num_real = 0;
     std::uint32_t row_length = 0;           ///< length of each row in tokens, if the slots are rows
-    std::uint32_t flags = 0;                ///< flags for the record if a sequence of the list is refused
-    std::uint32_t device_number_flags = 0;  ///< flags for the record if `device_number` is refused
+    std::uint32_t flags = 0;                ///< flags of the refusal record if a sequence of the list is refused
+    std::uint32_t device_number_flags = 0;  ///< flags of the refusal record if `device_number` is refused
     /// The value −1. It is added to a length L to get L − 1. It is a variable and not a constant, because GPUs add
     /// three variables with one instruction.
     std::uint32_t last_row = ~std::uint32_t{0};
     std::uint32_t lead = 0;         ///< number of integers between the 16-byte aligned address and the first number of
                                     ///< the list
-    std::uint32_t first_group = 0;  ///< the first group that can be loaded as whole 16 bytes
+    std::uint32_t first_group = 0;  ///< index of the first group of lengths that can be loaded in whole 16 bytes
     bool by_boundaries = false;
     slots_by slot = slots_by::sequence;
 

@@ -12,20 +12,19 @@ namespace floptally::inline v0_3::detail {
 
 /// The reasons why the device does not add a sample. A record stores a reason together with numbers. For the first
 /// three reasons (in the order of `modality`) these numbers are the sizes of the sample and the padded sizes of its
-/// slot. For each other reason they are the 64-bit numbers that its comment lists.
+/// slot. For any other reason, the comment of the reason says which 64-bit numbers are stored.
 enum class refused : std::uint8_t {
     sequence,
     grid,
     audio_clip,
-    listed,         ///< An invalid sequence of a list. Numbers: its length and its slot, or two boundaries for each of
-                    ///< the two.
-    length,         ///< A number of a sample cannot be a length. Numbers: that number.
-    flag,           ///< An invalid flag of an attention mask. Numbers: the flag, and the number of the mask's columns.
-    num_real_seqs,  ///< An invalid number of real sequences. Numbers: this number, and the number of all sequences.
-    routed          ///< Invalid visits of tokens to experts. Numbers: the useful and the padded visits.
+    listed,  ///< An invalid listed sequence. Stored: its length and its slot's length, or two boundaries of each.
+    length,  ///< A sample has a number that cannot be a length. Stored: that number.
+    flag,    ///< An invalid flag of an attention mask. Stored: the flag, and the number of the mask's columns.
+    num_real_seqs,  ///< An invalid number of real sequences. Stored: that number, and the number of all sequences.
+    routed          ///< An invalid number of visits of tokens to experts. Stored: the useful and the padded visits.
 };
 
-/// The list of numbers that a refusal is about. `name_of` gives its name in errors.
+/// The list of numbers that a refusal is about. `name_of` returns the list's name in errors.
 enum class list_name : std::uint8_t {
     lengths,
     cu_seqlens,
@@ -52,7 +51,7 @@ struct refusal_head {
     std::uint32_t flags = 0;
 
     static constexpr std::uint32_t is_signed = 1;
-    // Flags of `refused::listed`, one bit each:
+    // From here on, the flags of `refused::listed`, one bit each.
     static constexpr std::uint32_t by_boundaries = 2;
     static constexpr std::uint32_t in_row = 4;
     static constexpr std::uint32_t in_slot = 8;
@@ -73,7 +72,7 @@ struct refusal_head {
 struct refusal_place {
     static constexpr std::uint32_t index_bits = 34;
     static constexpr std::uint64_t last_index = (std::uint64_t{1} << index_bits) - 2;
-    /// The call number for samples that a kernel of the caller adds one at a time.
+    /// The call number for samples that the user's own kernel adds one at a time.
     static constexpr std::uint32_t own_kernel = 0x3FFF;
 
     std::uint32_t call = 0;
@@ -116,7 +115,7 @@ struct refusal_record {
 };
 inline constexpr std::uint32_t refusal_words = sizeof(refusal_record) / sizeof(std::uint64_t);
 
-/// Counts the samples that a kernel refuses, and writes the first of them to a `refusal_record`, which the host reads.
+/// Counts the samples that a kernel refuses, and writes the first of them to a `refusal_record` for the host.
 class refusal_writer {
   public:
     /// Counts a refused sample. If the record has no earlier refusal, calls `each_word(*this)` to write the sample into

@@ -20,9 +20,9 @@
 namespace floptally::inline v0_3::detail {
 
 /// Slots for snapshots in host memory. The device writes them in turn. The first word of a slot is the number of its
-/// snapshot, counted from 1. It is 0 while the device writes the slot.
+/// snapshot, counted from 1. This word is 0 while the device writes the slot.
 struct snapshot_slots {
-    std::uint64_t* words;  ///< `count` slots of 1 + `size` words
+    std::uint64_t* words;  ///< `count` slots with 1 + `size` 64-bit words each
     std::uint64_t* taken;  ///< number of snapshots so far, in device memory
     std::uint32_t count;
     std::uint32_t size;
@@ -79,9 +79,9 @@ class snapshot_reader {
   public:
     explicit snapshot_reader(const snapshot_slots& slots) : slots_(slots), accumulators_(slots.size) {}
 
-    /// Returns the accumulators of the next snapshot, or an empty result if it has not arrived. They are valid until
-    /// the next call. Throws `error` if the snapshot was overwritten. The next call then continues with the oldest
-    /// snapshot that is left.
+    /// Returns the accumulators of the next snapshot, or an empty result if it has not arrived. The returned span is
+    /// valid until the next call. Throws `error` if the snapshot was overwritten. The next call then continues with the
+    /// oldest snapshot that is left.
     [[nodiscard]] std::optional<std::span<const std::uint64_t>> next() {
         const std::uint64_t* const slot = slots_.slot(next_);
         const std::uint64_t before = atomic_load(slot);

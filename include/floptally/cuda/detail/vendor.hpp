@@ -9,7 +9,7 @@
 
 /// @file
 /// Contains all code that differs between NVIDIA and AMD: the runtime, the context of a device, the threads of a block.
-/// With HIP, this header defines the names of the CUDA runtime as aliases of those of the HIP runtime.
+/// With HIP, this header defines the CUDA runtime's names as aliases of the HIP runtime's names.
 
 #if defined(__HIP__)
 
@@ -41,7 +41,7 @@ inline constexpr auto cudaStreamCaptureStatusNone = hipStreamCaptureStatusNone;
 inline constexpr unsigned cudaHostAllocMapped =
     hipHostMallocMapped | hipHostMallocCoherent;  // The memory is coherent, because the host polls it.
 inline constexpr unsigned cudaHostAllocPortable = hipHostMallocPortable;
-inline const cudaStream_t cudaStreamLegacy = nullptr;  // HIP has no separate name for the legacy stream; it is null
+inline const cudaStream_t cudaStreamLegacy = nullptr;  // In HIP the null handle means the legacy stream
 inline const cudaStream_t cudaStreamPerThread = hipStreamPerThread;
 
 #define FLOPTALLY_NAMED(cuda, hip)                           \
@@ -86,7 +86,7 @@ namespace detail {
 // HIP devices have version numbers, but these are not compute capabilities.
 inline constexpr bool has_compute_capability = false;
 
-/// The context of a device. HIP makes it current by the number of the device.
+/// The context of a device. With HIP, `hipSetDevice` makes the context current.
 class device_context {
   public:
     explicit device_context(int number) : number_(number) {}
@@ -103,7 +103,7 @@ class device_context {
 };
 
 /// The second argument of `__launch_bounds__`. CUDA takes a number of blocks on one multiprocessor, but HIP takes a
-/// number of waves, so it is 1 here.
+/// number of waves. So the argument is 1 for HIP.
 template <class Body>
 inline constexpr std::uint32_t resident_blocks = 1;
 
@@ -142,8 +142,9 @@ namespace floptally::inline v0_3::detail {
 inline constexpr bool has_compute_capability = true;
 
 /// The context of a device, made current by push and pop. `cudaSetDevice` is not used to return to the former device,
-/// because it would create a context there. Each rank would then take some hundred MiB on GPU 0, even if it never uses
-/// GPU 0. Driver functions are looked up by name through the runtime, so that the driver library need not be linked.
+/// because it would create a context on that device. Each rank would then take some hundred MiB on GPU 0, even if it
+/// never uses GPU 0. Driver functions are looked up by name through the runtime, so that the driver library need not be
+/// linked.
 class device_context {
   public:
     explicit device_context(int number) {
@@ -159,7 +160,7 @@ class device_context {
     }
 
   private:
-    /// A function of the driver, which the constructor looks up by name.
+    /// A driver function that the constructor looks up by name.
     struct found {
         void* function = nullptr;
 

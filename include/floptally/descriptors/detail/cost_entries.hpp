@@ -65,7 +65,7 @@ class cost_entries {
         }
     }
 
-    /// Merges an entry into an equal one, or appends it. If it throws, nothing has changed.
+    /// Merges an entry into an entry with equal keys, or appends the entry. If the call throws, nothing has changed.
     constexpr void put(const component_name& component, std::string_view weight, cost_entry entry) {
         add(component, weight, entry);
         masks.include(entry.in);
@@ -73,7 +73,7 @@ class cost_entries {
 
     /// Adds an entry over the pairs of a mask, or over the units of another statistic, as `put` does. The amount of a
     /// measured statistic is usually summed over all layers already, so copies of a layer do not multiply the entry. If
-    /// copies of a layer must multiply it, set `entry.what` to `accumulator::pairs`.
+    /// copies of a layer must multiply the entry, set `entry.what` to `accumulator::pairs`.
     constexpr void put_over(const component_name& component, std::string_view weight, cost_entry entry,
                             const statistic& attends) {
         entry.what =
@@ -164,13 +164,13 @@ class cost_entries {
     mask_set masks{};
 
   private:
-    /// Adds an entry over measured visits of experts. There is one measured number for the whole model, so all its work
-    /// becomes one entry.
+    /// Adds an entry that counts measured visits to experts. There is one measured number for the whole model, so the
+    /// experts of all layers become one entry.
     constexpr void put_routed(const component_name& component, std::string_view weight, const cost_entry& entry) {
         for (cost_entry& existing : entries) {
             if (existing.what != accumulator::routed || existing.mask != entry.mask || existing.in != entry.in ||
                 (existing.useful == 0 && existing.padded == 0)) {
-                continue;  // skips entries of other accumulators, and the empty remainder of `0 * layer`
+                continue;  // skips entries of other accumulators, and entries without FLOPs (`0 * layer`)
             }
             const bool differs = existing.useful != entry.useful || existing.padded != entry.padded;
             if (existing.component != entry.component || existing.kind != entry.kind || differs) {
@@ -192,8 +192,7 @@ class cost_entries {
         entry.component = static_cast<std::uint32_t>(components.find(component));
         entry.weight = weight.empty() ? 0U : index_of_weight(weight);
         if (entry.sharding.by == sharding_kind::unsaid && is_elementwise_weight(entry.kind)) {
-            entry.sharding = tensor_sharding::replicated();  // a vector or a small table, which every rank has
-                                                             // completely
+            entry.sharding = tensor_sharding::replicated();  // every rank has the whole vector or small table
         }
         if (entry.what == accumulator::routed && summed) {
             if (entry.useful != 0 || entry.padded != 0) {

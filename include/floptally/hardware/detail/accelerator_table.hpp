@@ -12,17 +12,17 @@
 /// The columns of rates are fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4.
 ///
 /// Rules for a new row: leave out figures without a public source. If the source is not a vendor document, mark that in
-/// the row. The FLOPs per clock are the number of multiprocessors times the FLOPs of each, in bf16 (or fp16, without
-/// bf16). Write driver names in full. Different rows must have different driver names, unless the driver itself reports
-/// several accelerators under one name. `accelerator_named` rejects such a name.
+/// the row. The FLOPs per clock are the number of multiprocessors times the FLOPs of each, in bf16 (in fp16 if the
+/// accelerator has no bf16). Write driver names in full. Different rows must have different driver names, unless the
+/// driver itself reports several accelerators under one name. `accelerator_named` rejects such a name.
 ///
 /// An accelerator whose vendor publishes no rate has a row of zeros. Its note states the reason. Errors quote the note,
-/// so it has no full stop. Only such a row may end a driver name with `*`, which stands for any text. An exact name in
-/// another row takes precedence.
+/// so it has no full stop. Only in a row of zeros may a driver name end with `*`, which stands for any text. An exact
+/// name in another row takes precedence.
 
 namespace floptally::inline v0_3::detail {
 
-/// A `publication` as plain text.
+/// A public source of figures, as C strings: its title and its address.
 struct publication_row {
     const char* title = nullptr;
     const char* url = nullptr;
@@ -32,7 +32,8 @@ struct publication_row {
 struct memory_row {
     double tbps = 0;           ///< TB/s (10^12 bytes) of one device; 0: not published
     double gib = 0;            ///< GiB (2^30 bytes) of one device; 0: not published
-    publication_row source{};  ///< if the title is empty, source and quality are those of the accelerator's rates
+    publication_row source{};  ///< source of these figures; if its title is empty, source and quality are those of the
+                               ///< accelerator's rates
     /// The driver name of the variant with this memory; null: all variants have it.
     const char* driver_name = nullptr;
     source_quality quality = source_quality::vendor_document;
@@ -50,8 +51,8 @@ struct accelerator_row {
     memory_row memory[max_driver_names];  ///< several elements if the memory depends on the driver name
     const char* note;
     std::uint32_t flops_per_clock = 0;
-    double datasheet_mhz = 0;  ///< the clock for which `dense_tflops` are stated; 0: the vendor states no clock, or one
-                               ///< for other rates
+    double datasheet_mhz = 0;  ///< the clock for which `dense_tflops` are stated; 0: the vendor states no clock, or
+                               ///< only the clock of other rates
     source_quality quality = source_quality::vendor_document;
 };
 

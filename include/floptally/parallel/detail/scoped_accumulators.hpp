@@ -71,8 +71,8 @@ inline constexpr statistic_scope nothing_scope = statistic_scope{}
 }
 
 /// Returns whether the accumulator at `index` of a tally is a sum over the tokens of the text (not of a tower). Under
-/// context parallelism each rank then has a part of the sum. Measured accumulators are different: each rank has what it
-/// measured.
+/// context parallelism each rank has a part of such a sum. Returns false for measured accumulators: each rank has the
+/// number that it measured.
 [[nodiscard]] inline bool is_sum_over_text(const tally& like, std::size_t index) {
     const std::size_t stride = like.accumulators().size() / 2;
     const std::size_t masks = stride - like.masks().size();

@@ -13,8 +13,8 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
-/// Reads the lines of a text of specs one at a time. Skips comments, empty lines and the first and last line of a file
-/// of `models/` (`R"spec(` and `)spec"`). Joins a line that ends in a comma with the next one.
+/// Reads the lines of a text of specs one at a time. Skips comments and empty lines. Also skips `R"spec(` and `)spec"`,
+/// the first and last line of a file of `models/`. Joins a line that ends in a comma with the next one.
 class line_reader {
   public:
     explicit line_reader(std::string_view text) : text_(text) {}
@@ -71,8 +71,8 @@ class spec_parser {
   public:
     explicit spec_parser(spec& into) : spec_(into) {}
 
-    /// Parses the line `spec NAME [: BASE [as SPEC]] [prefix PREFIX ...]`. Errors before NAME use the file name `file`
-    /// as their FIELD.
+    /// Parses the line `spec NAME [: BASE [as SPEC]] [prefix PREFIX ...]`. Errors before NAME show the file name
+    /// `file`.
     static spec header(std::string_view line, unsigned number, std::string_view file) {
         lexer start(file, line, number);
         start.expect("spec");

@@ -12,7 +12,8 @@
 
 /// @file
 /// The arithmetic of HSTU's masks. Each function sums over the first n rows (queries) of a sequence. Callers subtract
-/// the sum over the cached rows. All arguments are valid, and results are exact up to `max_sequence_length` tokens.
+/// the sum over the cached rows. Callers pass only valid arguments. Results are exact up to `max_sequence_length`
+/// tokens.
 
 namespace floptally::inline v0_3::detail {
 
@@ -26,7 +27,7 @@ struct hstu_layout {
     constexpr hstu_layout() = default;
 
     /// Makes the layout of a sequence. Without `contextual`, contextual tokens count as history. Targets and contextual
-    /// tokens that do not fit into the sequence are dropped. A tally throws for such a sequence before.
+    /// tokens that do not fit into the sequence are dropped. A tally has already thrown an error for such a sequence.
     FLOPTALLY_HOST_DEVICE constexpr hstu_layout(const sequence& s, bool contextual) {
         const std::uint64_t end = std::uint64_t{s.past} + s.length;
         targets = smaller(s.targets, end);
@@ -66,7 +67,7 @@ inline constexpr std::uint8_t hstu_shared_place = 8;
         (windowed ? hstu_windowed_targets : 0) | (windowed && m.targets_share_place ? hstu_shared_place : 0));
 }
 
-/// Returns the option bits of the same mask without `max_attn_len`.
+/// Returns the option bits of a mask without the bits of `max_attn_len`.
 [[nodiscard]] constexpr std::uint8_t unlimited_flags(std::uint8_t flags) {
     return static_cast<std::uint8_t>(flags & (hstu_bidirectional | hstu_without_context));
 }
@@ -83,7 +84,7 @@ constexpr void check_hstu(const hstu_mask& m) {
 
 /// Returns the number of causal pairs of the first `rows` rows of the history. Row i attends to the context and to the
 /// first i + 1 rows of the history. If the mask has a reach of w rows, row i attends to itself and to min(i, w) earlier
-/// rows. It then attends to the context only if i < w. The last `full` rows have no such limit.
+/// rows. With such a reach, row i attends to the context only if i < w. The last `full` rows have no such limit.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_history_pairs(const hstu_layout& whole,
                                                                                std::uint64_t rows, std::int64_t reach,
                                                                                std::int64_t full) {
@@ -100,8 +101,8 @@ constexpr void check_hstu(const hstu_mask& m) {
 
 /// Returns the number of pairs of the first `rows` targets. Target j attends to itself, to min(j mod g, reach) earlier
 /// targets of its group of g, and to every key that is not a target. If the mask has a reach of w rows, target j
-/// attends only to w − j rows of the history (at least 0, at most all). If it reaches one position beyond the history,
-/// it also attends to the context.
+/// attends only to w − j rows of the history (at least 0, at most all). If w − j is above the number of rows of the
+/// history, target j also attends to the context.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_target_pairs(const hstu_layout& whole,
                                                                               std::uint64_t rows, std::int64_t reach) {
     const std::uint64_t own =
@@ -117,7 +118,7 @@ constexpr void check_hstu(const hstu_mask& m) {
 
 /// Returns the number of pairs of the first `rows` targets if all targets share one position. For a history of h rows
 /// and a reach of w rows, each target sees min(w, h) rows of the history, itself and the earlier targets of its group.
-/// It sees the context if w is above h.
+/// Each target also sees the context if w is above h.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_shared_target_pairs(const hstu_layout& whole,
                                                                                      std::uint64_t rows,
                                                                                      std::int64_t reach) {

@@ -10,7 +10,7 @@
 
 /// @file
 /// The arithmetic of masks: sums over the rows (queries) of a sequence, the windows of a grid, the frames of a clip.
-/// All arguments are valid, and results are exact up to `max_sequence_length` tokens.
+/// Callers pass only valid arguments. Results are exact up to `max_sequence_length` tokens.
 
 namespace floptally::inline v0_3::detail {
 
@@ -57,8 +57,8 @@ template <class Count = std::uint64_t>
     return blocks == 0 ? 0 : ratio * triangle(blocks - 1) + blocks * (rows % ratio + 1);
 }
 
-/// Returns the number of pairs of the rows past … end − 1 with later keys of a prefix: row i sees the keys i + 1 …
-/// prefix − 1.
+/// Returns the number of pairs of the rows `past` to `end` − 1 with later keys of a prefix. Row i sees the keys above i
+/// and below `prefix`.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t later_keys(std::uint64_t past, std::uint64_t end,
                                                                        std::uint64_t prefix) {
     const std::uint64_t seen = smaller(end, prefix);
@@ -74,7 +74,7 @@ template <class Count = std::uint64_t>
     return first * first + chunk_square_rows(cells - first, window);
 }
 
-/// Returns the number of pairs of one frame whose patches attend within their window.
+/// Returns the number of pairs of one frame in which each patch attends to the patches of its window.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t windowed_frame(const grid& g, std::uint64_t window,
                                                                            std::uint64_t shift) {
     return window_pieces(g.h, window, shift) * window_pieces(g.w, window, shift);
@@ -112,7 +112,7 @@ template <class Count = std::uint64_t>
     return window_pieces(height, side, shift) * window_pieces(width, side, shift);
 }
 
-/// Returns the number of patches of one frame that remain after `millionths` of a million patches are left out, plus
+/// Returns the number of patches of one frame that remain after a fraction of `millionths` ÷ 10⁶ is left out, plus
 /// `prefix` class tokens. A frame without patches gives 0.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t kept_frame(const grid& g, std::uint64_t millionths,
                                                                        std::uint64_t prefix) {
@@ -123,8 +123,8 @@ template <class Count = std::uint64_t>
     return static_cast<std::uint64_t>(static_cast<double>(g.frame_patches()) * fraction) + prefix;
 }
 
-/// Returns the number of output cells of a convolution over each chunk of `chunk` cells by itself. With chunk 0 it runs
-/// over all cells together.
+/// Returns the number of output cells of a convolution over each chunk of `chunk` cells by itself. With `chunk` 0 the
+/// convolution runs over all cells together.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t strided_chunks(std::uint64_t cells, std::int64_t field,
                                                                            std::int64_t stride, std::uint64_t chunk) {
     return chunk == 0 ? strided(cells, field, stride)

@@ -20,15 +20,15 @@ struct resampling {
     std::int64_t add = 0;
 };
 
-/// The cells to which a cell attends. `sample`: all cells of the sample. `frame`: those of its frame. `place`: those at
-/// its position in all frames. `past`: those of its frame and of all earlier frames. `before`: those at its position in
-/// its frame and in all earlier frames.
+/// The cells to which a cell attends. `sample`: all cells of the sample. `frame`: the cells of its frame. `place`: the
+/// cells at its position in all frames. `past`: the cells of its frame and of all earlier frames. `before`: the cells
+/// at its position in its frame and in all earlier frames.
 enum class level_reach : std::uint8_t { sample, frame, place, past, before };
 
 namespace detail {
 
 /// The parameters of the statistics of resampled cells, packed into four integers. The `field` of height and width
-/// comes first, because error texts show the first one.
+/// comes first, because error texts show the first parameter.
 struct resampled_cells {
     std::int32_t field;
     std::int32_t factors;   ///< parameters of height and width in one integer: stride + 2^16·up

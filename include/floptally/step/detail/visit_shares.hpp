@@ -19,12 +19,12 @@
 namespace floptally::inline v0_3::detail {
 
 /// Splits the measured visits to experts over groups of a model's layers. The share of a group is proportional to its
-/// number of layers with experts. The shares of all groups add up to the visits.
+/// number of layers with experts. The shares of all groups add up to all visits.
 class visit_shares {
   public:
     visit_shares() = default;
-    /// Takes one list of the model's parts for each group. In the list of a group, the parts of other groups are marked
-    /// `elsewhere`.
+    /// Takes a list of all parts of the model for each group of layers. The list of a group marks the parts of other
+    /// groups as `elsewhere`.
     explicit visit_shares(const std::vector<std::vector<model_part>>& groups) {
         for (std::size_t group = 0; group < groups.size(); ++group) {
             for (const model_part& part : groups[group]) {
@@ -47,7 +47,7 @@ class visit_shares {
         }
     }
 
-    /// Returns the batch with each number of visits reduced to the group's share.
+    /// Returns the tally `batch` with each number of expert visits reduced to the share of one group of layers.
     [[nodiscard]] tally share_of(const tally& batch, std::size_t group) const {
         if (layers_.empty()) {
             return batch;
@@ -79,7 +79,7 @@ class visit_shares {
     }
 
   private:
-    /// Returns a list that has, for each group, the number of its layers that count these visits.
+    /// Returns a list with one number for each group of layers: how many of its layers have the statistic `visits`.
     [[nodiscard]] std::vector<std::uint64_t>& count(const statistic& visits, std::size_t groups) {
         for (auto& [known, layers] : layers_) {
             if (known == visits) {

@@ -17,8 +17,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The work that runs at some moment of a trace: the number of its part (0: no pattern matches), and true if it belongs
-/// to the backward pass.
+/// The work that runs at a moment of a trace. `part` is the number of the part of the work, or 0 if no pattern matches.
+/// `backward` is true in the backward pass.
 struct trace_label {
     std::uint32_t part = 0;
     bool backward = false;
@@ -112,7 +112,7 @@ class trace_spans {
     };
     using lane_time = std::pair<std::uint32_t, std::int64_t>;
 
-    /// Finds the lane (host thread) that belongs to each of the profiler's numbers of forward threads. It uses the
+    /// Finds the lane (host thread) for each thread number in the profiler's backward operators. Uses the
     /// links from forward to backward operators. If only one lane runs forward operators, no link is needed.
     void learn_threads() {
         std::map<lane_time, std::uint64_t> backward;
