@@ -253,7 +253,7 @@ constexpr refusal refusals[] = {
     {"waterfall --config llama.json --lengths 16 --gpus 6 --peak-tflops 9 --seconds 1 --tp 4 --pp 2 --microbatches 2",
      "gpus: gpus - idle_gpus must be a multiple of tp x cp = 4, got 6"},
     {"waterfall --config llama.json --lengths 5,6,7 --gpus 8 --peak-tflops 9 --seconds 1 --against x",
-     "against: works only with --trace or --component-times: pass both, or leave it out"},
+     "against: works only with --trace or --component-times: pass one of them as well, or leave it out"},
     {"waterfall --config llama.json --lengths 5,6,7 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 2",
      "micro_batch_size: micro_batch_size x 1 replicas must divide the 3 sequences, got 2"},
     {"waterfall --config llama.json --cu-seqlens 0,6 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 1",
@@ -325,8 +325,8 @@ constexpr refusal refusals[] = {
     {"search --config llama.json --lengths 5,6 --global-batch 3 --gpus 2 --accelerator 'H100 SXM'",
      "global_batch: must be 2, the number of sequences of --lengths, got 3: leave it out"},
     {"search --config llama.json --lengths 5 --gpus 2 --peak-tflops 100 --memory-gib 80",
-     "network_gbps: is missing: pass --network-gbps within=X,between=Y with --gpus-per-node N; it is known for the "
-     "accelerators of docs/search.md"},
+     "network_gbps: is missing: pass --network-gbps within=X,between=Y with --gpus-per-node N; only the "
+     "accelerators of docs/search.md have known bandwidths"},
     {"search --config llama.json --lengths 5 --gpus 1 --accelerator 'H100 SXM' --trainer ours",
      "trainer: must be one of megatron, torchtitan, fsdp, got \"ours\""},
     {"search --config llama.json --lengths 5 --gpus 1 --accelerator 'H100 SXM' --explain zero=4",
@@ -387,8 +387,8 @@ constexpr refusal refusals[] = {
     {"flops --mla absorbed --config m.json --lengths 5",
      "mla: must be expanded: mistral has no latent attention to absorb"},
     {"flops --config m.json --lengths 5 --routed 5",
-     "routed: mistral has no measured expert visits, since it has no experts or a fixed number per token: leave "
-     "--routed out"},
+     "routed: mistral has no measured expert visits, since it has no experts, or sends each token to a fixed number of "
+     "experts: leave --routed out"},
     {"flops --config m.json --lengths 5 --routed 5:x",
      R"(routed: must be an integer from 0 to 18446744073709551615, got "x")"},
     {"flops --config m.json --lengths 5 --muon 0", R"(muon: must be an integer from 1 to 1000, got "0")"},
@@ -733,6 +733,19 @@ constexpr refusal refusals[] = {
 
 }  // namespace
 
+TEST_CASE("an option that a command does not read is an error", "[program]") {
+    const std::string searched = "search --config llama.json --lengths 4096 --global-batch 16 --gpus 8 ";
+    for (const auto& [options, field] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"--accelerator 'H100 SXM' --clock-mhz 1500", "clock_mhz"},
+             {"--accelerator 'H100 SXM' --recompute full --recompute-every 2", "recompute_every"},
+             {"--accelerator 'H100 SXM' --explain tp=2 --top 3", "top"}}) {
+        CHECK(
+            run(searched + options).err ==
+            fmt::format("floptally: error: {}: has no effect on `floptally search` with these options: leave it out\n",
+                        field));
+    }
+}
+
 TEST_CASE("invalid input exits with status 2, no output and one line that names the field") {
     for (const refusal& row : refusals) {
         INFO(row.arguments);
@@ -751,7 +764,7 @@ TEST_CASE("an unknown model type is an error that suggests alternatives") {
     CHECK(run("models").out.find("\nqwen3_moe ") != std::string::npos);
 }
 
-TEST_CASE("every invalid input gives a one-line error") {
+TEST_CASE("the program prints a one-line error for every invalid input") {
     for (const char* arguments : {"flops --=3", "flops --help=7", "flops ---", "flops --config 'a\nb'", "'a\nb'",
                                   "flops --config lines.json --lengths 3", "flops --config m.json --lengths '\xff'",
                                   "flops --config '{}' --lengths 1",
@@ -765,7 +778,7 @@ TEST_CASE("every invalid input gives a one-line error") {
     }
 }
 
-TEST_CASE("unwritable standard output exits with status 1") {
+TEST_CASE("the program exits with status 1 if standard output cannot be written") {
     const std::string count = "flops --config m.json --lengths 5";
     for (const std::string& arguments :
          {count, count + " --format json", std::string("models"), std::string("accelerators --format json"),
@@ -885,7 +898,7 @@ TEST_CASE("lengths in a file may be separated by white space and commas") {
     CHECK(report == run_json("flops --config llama.json --lengths-file /dev/stdin <mixed.txt"));
 }
 
-TEST_CASE("lengths may be written as a length and the number of sequences that have it") {
+TEST_CASE("an item of --lengths may be a length and the number of sequences of that length, such as 2048x3") {
     const json report = run_json("flops --config llama.json --lengths 2048x3,512");
     CHECK(report == run_json("flops --config llama.json --lengths 2048,2048,2048,512"));
     CHECK(run_json("flops --config encdec.json --lengths 5x2,7 --encoder-lengths 9x3") ==
@@ -1203,7 +1216,7 @@ TEST_CASE("recompute adds to executed FLOPs only") {
     CHECK(number(full["executed"]["total"]) == number(none["executed"]["total"]) + layers);
 }
 
-TEST_CASE("every listed convention can be selected") {
+TEST_CASE("the flops command accepts every convention that the conventions command lists") {
     const std::string flops = "flops --config llama.json --lengths 8192 --convention ";
     const json listed = run_json("conventions")["conventions"];
     CHECK(listed.size() == 27);
@@ -1988,7 +2001,7 @@ TEST_CASE("whatif --best lists the layouts of a search at the efficiency of the 
     }
     const auto fails = [&](const std::string& options) { return run(options).err; };
     CHECK(fails(step + "--best --apart optimizer=0.1") ==
-          "floptally: error: best: predicts steps as `floptally search` does, which knows no --apart: leave it out\n");
+          "floptally: error: apart: has no effect on `floptally whatif` with these options: leave it out\n");
     CHECK(fails("whatif " + cluster + "--tp 2 --best") == "floptally: error: seconds: is missing: pass --seconds S\n");
     CHECK(fails("whatif " + cluster + "--seconds 0.1 --tp 2 --best")
               .find("floptally: error: seconds: is 0.1, less than the ") == 0);

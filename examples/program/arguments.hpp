@@ -10,7 +10,9 @@
 #include <fmt/format.h>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -202,7 +204,7 @@ class arguments {
 
     [[nodiscard]] bool is_passed(const std::string& name) const {
         const auto other = values_.find(name);
-        return other != values_.end() ? !other->second.empty() : parsed_.count(option_of(name)) > 0;
+        return other != values_.end() ? !other->second.empty() : count(option_of(name)) > 0;
     }
 
     [[nodiscard]] bool flag(const std::string& option) const { return is_passed(option) && parsed_[option].as<bool>(); }
@@ -212,10 +214,11 @@ class arguments {
             return other->second.empty() ? std::nullopt : std::optional(other->second);
         }
         const std::string option = option_of(name);
-        if (parsed_.count(option) > 1) {
-            throw error(field(option), fmt::format("is passed {} times: pass it once", parsed_.count(option)));
+        const std::size_t times = count(option);
+        if (times > 1) {
+            throw error(field(option), fmt::format("is passed {} times: pass it once", times));
         }
-        return parsed_.count(option) > 0 ? std::optional(parsed_[option].as<std::string>()) : std::nullopt;
+        return times > 0 ? std::optional(parsed_[option].as<std::string>()) : std::nullopt;
     }
 
     [[nodiscard]] std::string required(const std::string& option, std::string_view meaning) const {
@@ -226,7 +229,18 @@ class arguments {
     }
 
     [[nodiscard]] std::vector<std::string> repeated(const std::string& option) const {
-        return parsed_.count(option) > 0 ? parsed_[option].as<std::vector<std::string>>() : std::vector<std::string>{};
+        return count(option) > 0 ? parsed_[option].as<std::vector<std::string>>() : std::vector<std::string>{};
+    }
+
+    /// Throws `error` for an option that was passed and that no code has read: it would have no effect.
+    void expect_all_read(std::string_view command) const {
+        for (const cxxopts::KeyValue& passed : parsed_.arguments()) {
+            if (!read_->contains(passed.key())) {
+                throw error(field(passed.key()), fmt::format("has no effect on `floptally {}` with these options: "
+                                                             "leave it out",
+                                                             command));
+            }
+        }
     }
 
     /// The index of the option's value in `choices`; `absent` without the option.
@@ -271,7 +285,14 @@ class arguments {
         return has(name.c_str()) || another_batch || another_peak || another_layout ? prefix_ + name : name;
     }
 
+    /// How often an option was passed. Notes that it was read.
+    [[nodiscard]] std::size_t count(const std::string& option) const {
+        read_->insert(option);
+        return parsed_.count(option);
+    }
+
     const cxxopts::ParseResult& parsed_;
+    std::shared_ptr<std::set<std::string>> read_ = std::make_shared<std::set<std::string>>();  ///< of all copies
     std::string prefix_;
     std::map<std::string, std::string> values_;
 };

@@ -110,15 +110,6 @@ inline std::map<std::string, std::string> fixed_by_then(const arguments& args, c
 /// Lists the layouts that fit, at the efficiency of the step that `args` measured. `then` are the options of the
 /// searched steps.
 inline std::string run_best(const arguments& args, const arguments& then, const floptally::model_config& model) {
-    for (const char* option : {"precisions", "repeated", "recompute-components", "recompute-every", "row-length",
-                               "cu-seqlens", "cu-seqlens-padded", "num-real-seqs", "batches", "tile", "apart",
-                               "idle-gpus", "rank-work", "cp-split", "clock-mhz", "distinct-experts"}) {
-        if (args.text(option) || then.text(option)) {
-            throw error("best", fmt::format("predicts steps as `floptally search` does, which knows no --{}: leave it "
-                                            "out",
-                                            option));
-        }
-    }
     const auto layout = layout_of(args, gpus_of(args));
     const arguments step = layout ? with_layout(args, *layout) : args;
     auto [cluster, source] = read_cluster(step, model);

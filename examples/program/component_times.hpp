@@ -86,8 +86,10 @@ inline std::optional<measured_times> read_times(const arguments& args,
     }
     for (const auto& [option, needs] : {std::pair("modules", trace.has_value()), {"against", times || trace}}) {
         if (args.text(option) && !needs) {
-            throw error(option, fmt::format("works only with --trace{}: pass both, or leave it out",
-                                            option == std::string_view("modules") ? "" : " or --component-times"));
+            throw error(option, fmt::format("works only with --trace{}, or leave it out",
+                                            option == std::string_view("modules")
+                                                ? ": pass both"
+                                                : " or --component-times: pass one of them as well"));
         }
     }
     return times   ? std::optional(read_times_of(*times, "component_times"))

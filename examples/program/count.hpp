@@ -232,9 +232,10 @@ inline floptally::report count(const arguments& args, const floptally::model_con
         if (args.is_passed("routed") && !cost.needs_routed()) {
             throw error(
                 "routed",
-                fmt::format("{} has no measured expert visits, since it has no experts or a fixed number per token: "
-                            "leave --routed out",
-                            model.model_type));
+                fmt::format(
+                    "{} has no measured expert visits, since it has no experts, or sends each token to a fixed number "
+                    "of experts: leave --routed out",
+                    model.model_type));
         }
         const floptally::mask_set masks = floptally::counted_masks(model.cost, cost);
         floptally::tally batch{masks};

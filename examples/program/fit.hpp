@@ -220,7 +220,8 @@ std::uint64_t find_largest(const arguments& args, const floptally::tally& batch,
     if (!lengths || input.get().formats() != 1 || input.get().lengths.front().row_length) {
         throw error(
             "largest",
-            "length varies the sequences of one microbatch: pass them as --lengths, without other batch options");
+            "--largest length varies the lengths of one microbatch: pass its sequences by --lengths, without other "
+            "batch options");
     }
     const std::uint64_t samples = batch.get(floptally::view::padded, floptally::accumulator::count);
     const std::uint64_t unit = floptally::cp_alignment(sizes.tp, sizes.cp);

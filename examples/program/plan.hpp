@@ -83,7 +83,7 @@ inline std::string run_plan(const arguments& args) {
     const std::uint64_t of_batch = counted.batch.get(floptally::view::useful, floptally::accumulator::tokens,
                                                      counted.batch.masks().main_modality());
     if (of_batch == 0) {
-        throw error("lengths", "must have at least one token: each batch of the run is counted like this one");
+        throw error("lengths", "must have at least one token: this batch stands for every batch of the run");
     }
     const std::uint64_t tokens = parse_large_count(args.required("tokens", "N"), "tokens");
     const given_share mfu = parse_share(args.text("mfu").value_or("40%"), "mfu");

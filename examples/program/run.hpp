@@ -269,7 +269,13 @@ inline std::string run(int argc, char** argv) {
             known.add_options(options);
         }
         const cxxopts::ParseResult parsed = parse_options(options, name, argc - 1, argv + 1);
-        return parsed.count("help") > 0 ? options.help() : known.run(arguments(parsed));
+        if (parsed.count("help") > 0) {
+            return options.help();
+        }
+        const arguments args(parsed);
+        std::string text = known.run(args);
+        args.expect_all_read(name);
+        return text;
     }
     std::string names;
     for (const command& known : commands) {

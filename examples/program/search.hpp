@@ -138,8 +138,8 @@ inline std::pair<floptally::training_cluster, std::string> read_cluster(const ar
         cluster.network = parse_bandwidths(*network, cluster.network.gpus_per_node);
     } else if (gpus > 1 && !cluster.network.within_nodes) {
         throw error("network_gbps",
-                    "is missing: pass --network-gbps within=X,between=Y with --gpus-per-node N; it is known for the "
-                    "accelerators of docs/search.md");
+                    "is missing: pass --network-gbps within=X,between=Y with --gpus-per-node N; only the "
+                    "accelerators of docs/search.md have known bandwidths");
     }
     std::string source = "given";
     if (const auto efficiency = args.text("efficiency")) {
@@ -244,7 +244,7 @@ inline std::string run_search(const arguments& args, const floptally::model_conf
     if (format >= 3) {
         if (search.found.empty()) {
             throw error("format",
-                        fmt::format("has no layout to write: {} layouts are too large and {} do not divide the "
+                        fmt::format("no layout was found: {} layouts need too much memory and {} do not divide the "
                                     "model, batch or GPUs; search with more memory, or with fewer fixed sizes",
                                     search.too_large, search.impossible));
         }

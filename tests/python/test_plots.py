@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -168,7 +170,7 @@ def test_texts_of_pictures_without_a_heatmap_do_not_overlap() -> None:
     assert overlaps(plots.utilization_over_time(log)) == []
 
 
-def test_percentages_of_component_bars_equal_those_of_the_total() -> None:
+def test_percentages_at_component_bars_are_shares_of_the_total_flops() -> None:
     step = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), lengths=[512, 1024, 9000], row_length=9000)
     figure = plots.component_bars(step)
     assert figure.axes[0].get_title(loc="left") == "mistral: 495 TFLOP useful"
@@ -232,7 +234,7 @@ def test_waterfall_bars_step_down_by_the_percentage_points_of_the_table() -> Non
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [3, 3.5, 7.2])
-def test_texts_of_a_waterfall_do_not_overlap_and_stay_inside(theme: Any, width: float) -> None:
+def test_texts_of_a_waterfall_picture_do_not_overlap_and_stay_inside_the_picture(theme: Any, width: float) -> None:
     from matplotlib.colors import to_rgb
     from matplotlib.text import Text
 
@@ -248,7 +250,7 @@ def test_texts_of_a_waterfall_do_not_overlap_and_stay_inside(theme: Any, width: 
                 assert abs(sum(to_rgb(text.get_color())) - paper) > 1, "dark on light, or light on dark"
 
 
-def test_the_waterfall_picture_names_the_three_largest_causes() -> None:
+def test_the_waterfall_picture_names_the_three_largest_causes_of_lost_mfu() -> None:
     from matplotlib.text import Text
 
     for result in waterfalls():
@@ -401,6 +403,7 @@ def test_invalid_plot_input_is_an_error_that_names_the_field() -> None:
         (lambda: plots.utilization_over_time([{"loss": 1}]), "records: must have mfu_pct"),
         (lambda: plots.waterfall({}), 'waterfall: must be a Waterfall or its to_dict(), got a dict without its "lines"'),
         (lambda: plots.waterfall(waterfalls()[0], theme="blue"), 'theme: must be "light" or "dark", got "blue"'),
+        (lambda: plots.waterfall(waterfalls()[0], theme=["dark"]), "theme: must be"),
         (lambda: plots.waterfall(waterfalls()[0], width=1), "width: must be from 3 to 40 inches, got 1"),
         (lambda: plots.roofline({}, peak_tflops=1, memory_tbps=1), 'byte_counts: must be a Bytes or its to_dict(), got a dict'),
         (lambda: plots.roofline(step.bytes(), peak_tflops=0, memory_tbps=1), "peak_tflops: must be a finite number above 0"),
@@ -536,7 +539,7 @@ def test_the_gap_between_published_and_exact_mfu_is_labelled_with_its_cause() ->
 
 
 @pytest.mark.parametrize("draw", [plots.published_mfu, plots.published_gaps])
-def test_drawing_something_other_than_published_runs_is_an_error(draw: Any) -> None:
+def test_a_plot_of_published_runs_refuses_any_other_object(draw: Any) -> None:
     with pytest.raises(floptally.Error, match="expectation: must be a result of floptally.expect"):
         draw({"runs": []})
 
@@ -558,6 +561,14 @@ def test_layouts_are_drawn_by_time_and_memory_and_those_of_the_pareto_front_are_
     assert names[0].startswith("1  dp ")
 
 
-def test_drawing_something_other_than_the_layouts_of_a_search_is_an_error() -> None:
+def test_a_plot_of_searched_layouts_refuses_any_other_object() -> None:
     with pytest.raises(floptally.Error, match="search: must be the result of Cost.search, got"):
         plots.layouts(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("draw", [draw for name in plots.__all__ if inspect.isfunction(draw := getattr(plots, name))])
+def test_every_plot_refuses_other_values_than_a_report_and_names_the_argument(draw: Any) -> None:
+    more = {"peak_tflops": 989.0, "memory_tbps": 3.35} if draw is plots.roofline else {}
+    for value in (None, "no such file", 3, True, [], [None], ["a"], {}, {"a": 1}, object(), b"x", math.nan, -1):
+        with pytest.raises(floptally.Error, match="^[a-z]"):
+            draw(value, **more)

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from . import Cost, Error, cost
+from ._errors import shortened
 from ._json import read_json
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ def read_kernel_times(source: str | os.PathLike[str] | Mapping[str, Any] | Kerne
     """Reads a results JSON (a path or its content), checks every field, and returns a KernelTimes."""
     if isinstance(source, KernelTimes):
         return source
+    if not isinstance(source, (str, os.PathLike, Mapping)):
+        raise Error("kernel_times", f"must be a path, the dict of a results JSON or a KernelTimes, got {shortened(source)}")
     if not isinstance(source, Mapping):
         try:
             content = read_json(Path(source).read_bytes(), "kernel_times")

@@ -43,7 +43,7 @@ struct block_format {
     std::uint64_t block = 0;
     std::uint64_t scale_bits = 0;
 
-    /// Returns the bits of a tensor of `elements` elements. Without a format each element has `usual` bits.
+    /// Returns the bits of a tensor of `elements` elements. If `bits` is 0, each element has `usual` bits.
     [[nodiscard]] constexpr uint128 bits_of(std::uint64_t elements, std::uint64_t usual) const {
         const std::uint64_t blocks = block == 0 ? 0 : elements / block + (elements % block != 0 ? 1 : 0);
         return bits == 0 ? uint128{elements} * usual : uint128{elements} * bits + uint128{blocks} * scale_bits;
@@ -57,17 +57,17 @@ struct block_format {
 namespace block_formats {
 
 inline constexpr block_format none{};
-/// FP8 with one scale a tensor: Transformer Engine's delayed and current scaling.
+/// FP8 with one scale for each tensor: Transformer Engine's delayed and current scaling.
 inline constexpr block_format fp8{.name = "fp8", .bits = 8};
-/// FP8 with 32-bit scales of 128 elements (DeepSeek-V3, arXiv:2412.19437, section 3.3.2).
+/// FP8 with a 32-bit scale for each 128 elements (DeepSeek-V3, arXiv:2412.19437, section 3.3.2).
 inline constexpr block_format fp8_blocks{.name = "fp8_blocks", .bits = 8, .block = 128, .scale_bits = 32};
-/// MXFP8: 8-bit scales of 32 elements (OCP Microscaling Formats 1.0).
+/// MXFP8: an 8-bit scale for each 32 elements (OCP Microscaling Formats 1.0).
 inline constexpr block_format mxfp8{.name = "mxfp8", .bits = 8, .block = 32, .scale_bits = 8};
-/// NVFP4: 8-bit scales of 16 elements.
+/// NVFP4: an 8-bit scale for each 16 elements.
 inline constexpr block_format nvfp4{.name = "nvfp4", .bits = 4, .block = 16, .scale_bits = 8};
-/// NF4 with 32-bit scales of 64 elements (QLoRA, arXiv:2305.14314).
+/// NF4 with a 32-bit scale for each 64 elements (QLoRA, arXiv:2305.14314).
 inline constexpr block_format nf4{.name = "nf4", .bits = 4, .block = 64, .scale_bits = 32};
-/// NF4 whose scales are quantized: 8 bits for 64 elements, and 32 bits for 256 of these scales.
+/// NF4 with quantized scales: an 8-bit scale for each 64 elements, and a 32-bit scale for each 256 of these scales.
 inline constexpr block_format nf4_double{.name = "nf4_double", .bits = 4, .block = 16'384, .scale_bits = 256 * 8 + 32};
 
 /// All formats of the library.
@@ -78,7 +78,9 @@ inline constexpr block_format all[] = {none, fp8, fp8_blocks, mxfp8, nvfp4, nf4,
 /// Parts of a layer for which you can choose separately to recompute activations or to move them to the host. Names and
 /// meanings are those of Megatron-Core's `recompute_modules` and `offload_modules`.
 enum class layer_module : std::uint8_t {
-    core_attn,       ///< the values that the attention kernel keeps: q, k, v, its output and the softmax's sums
+    /// Attention between its two products. Offload moves q, k, v, the result and the values of the softmax to the host.
+    /// Recompute drops only the values of the softmax: it needs q, k and v, and the output projection needs the result.
+    core_attn,
     attn_proj,       ///< the input of attention's output projection
     mla_up_proj,     ///< q, k and v as MLA expands them from latents
     layernorm,       ///< outputs of norms in front of attention and feed-forward
@@ -121,11 +123,11 @@ struct activation_kernels {
     /// True: the forward keeps a dropout mask of the attention probabilities, and also the masked probabilities if it
     /// keeps probabilities.
     bool attention_dropout = false;
-    /// True: the router's weights are multiplied inside the experts' activation (Megatron-Core), so that the experts'
-    /// results need not be kept. False: the experts' results are multiplied by them (transformers).
+    /// True: experts multiply by the router's weights in their activation (Megatron-Core), so that their results need
+    /// not be kept. False: the router's weights multiply the results of the experts (transformers).
     bool weights_inside_experts = false;
-    /// The format in which matrices of layers keep their inputs. The lm_head and routers keep theirs in activation
-    /// bits.
+    /// The format in which matrices of layers keep their inputs. The lm_head and routers keep their inputs in
+    /// activation bits.
     block_format matrix_inputs{};
     layer_modules recomputed{};  ///< modules that the backward computes again: their values are not kept
     layer_modules offloaded{};   ///< modules whose kept values are moved to the host until the backward
@@ -140,8 +142,8 @@ namespace floptally::inline v0_3::detail {
 
 /// Reasons why a forward keeps a value.
 enum class kept_for : std::uint8_t {
-    weight,       ///< to compute the gradient of a weight
-    gradient,     ///< to compute any gradient
+    weight,       ///< kept to compute the gradient of a weight
+    gradient,     ///< kept to compute any gradient of the backward
     core,         ///< an operand of a fused kernel, such as attention
     inside_core,  ///< a value inside a fused kernel
     layer_input   ///< the input of a layer, to recompute the layer
@@ -228,7 +230,7 @@ class kept_activations {
         const std::string_view name = entries().components()[entry.component].view();
         return name.starts_with("encoder.") ? name.substr(8) : name;
     }
-    /// Returns true if an entry is inside a module that keeps nothing.
+    /// Returns true if an entry is inside a module that keeps no activations on the device.
     [[nodiscard]] bool is_inside_dropped(const cost_entry& entry) const {
         const std::string_view name = component_of(entry);
         const bool of_moe = name.starts_with("moe.");
@@ -262,7 +264,7 @@ class kept_activations {
             unsaid.push_back(name);
         }
     }
-    /// Returns true if these values are produced by attention cores only. The fused kernel of a core keeps them itself.
+    /// Returns true if only attention cores produce these values. The fused kernel of a core keeps these values itself.
     [[nodiscard]] bool is_of_core(value::set values) const {
         bool is_made = false;
         for (const cost_entry& entry : entries().entries()) {
@@ -275,8 +277,8 @@ class kept_activations {
         return is_made;
     }
 
-    /// Adds the inputs of matrices, for the gradients of their weights; each value once. Also adds the input of an
-    /// element-wise product or a norm between two matrices.
+    /// Adds the inputs of matrices, for the gradients of their weights. Each value is added once. Also adds the input
+    /// of an element-wise product or a norm between two matrices.
     void put_matrices(const tensor_flow& flow, const moved_elements& moved) {
         std::vector<const cost_entry*> read;
         for (const cost_entry& entry : entries().entries()) {
@@ -336,7 +338,7 @@ class kept_activations {
     }
 
     /// Returns a trained entry that reads the same value as `entry`. Returns `entry` itself if it is trained, or if no
-    /// such entry exists.
+    /// trained entry reads that value.
     [[nodiscard]] const cost_entry& trained_reader(const cost_entry& entry) const {
         for (const cost_entry& other : entries().entries()) {
             const bool alike =
@@ -395,19 +397,21 @@ class kept_activations {
                                            ? std::uint64_t{checked(moved.cached_per_key(entry), "activations") *
                                                            units_.count(entries(), cost_entry{.in = entry.in})}
                                            : moved.core_keys(core).value_or(0);
-            const bool moves_core = is_dropped(layer_module::core_attn);
+            const bool on_host = part_->role != part_role::head && kernels_.offloaded.contains(layer_module::core_attn);
             const bool is_latent = is_made_of_latents(core) && is_dropped(layer_module::mla_up_proj);
-            if (!moves_core && !is_latent) {
+            if (!on_host && !is_latent) {  // to run the core again, a checkpoint keeps q, k and v
                 keep(kernel, kept_for::core,
                      keys > *operands ? *operands / share : (*operands - keys) / share + keys / of_keys);
             }
             if (kernels_.flash_attention) {
-                if (!moves_core && !is_dropped(layer_module::attn_proj)) {
+                if (!on_host && !is_dropped(layer_module::attn_proj)) {  // the output projection reads the result
                     keep(kernel, kept_for::core, *result / share);
                 }
-                if (moves_core) {
-                    continue;
-                }
+            }
+            if (is_dropped(layer_module::core_attn)) {
+                continue;
+            }
+            if (kernels_.flash_attention) {
                 const std::uint64_t queries = units_.count(entries(), cost_entry{.in = entry.in});
                 keep(kernel, kept_for::inside_core, std::uint64_t{checked(heads, "memory") * queries} / share, 32);
                 continue;
@@ -471,7 +475,7 @@ struct optimizer_state {
     std::uint64_t matrix_moments = 2;
     std::uint64_t moment_bits = 32;
     std::uint64_t block = 0;            ///< number of elements of a moment that share one 32-bit scale; 0: no scales
-    std::uint64_t least_in_blocks = 0;  ///< tensors with fewer elements keep 32-bit moments
+    std::uint64_t least_in_blocks = 0;  ///< tensors with fewer elements than this keep 32-bit moments
 
     /// Returns the number of bits of all moments of a tensor, scales included.
     [[nodiscard]] constexpr std::uint64_t moment_bits_of(std::uint64_t elements, bool is_matrix) const {
@@ -521,7 +525,7 @@ inline constexpr optimizer_state all[] = {adamw, adamw_without_master, adamw_8bi
 
 }  // namespace optimizer_states
 
-/// Returns the format of this name. Throws `error` at `field` for another name.
+/// Returns the format with this name. If no format has it, throws `error` with `field` as its field.
 [[nodiscard]] inline block_format block_format_named(std::string_view name, std::string_view field) {
     std::string names;
     for (const block_format& known : block_formats::all) {
@@ -533,7 +537,7 @@ inline constexpr optimizer_state all[] = {adamw, adamw_without_master, adamw_8bi
     detail::refuse(field, {"must be one of ", names, ", got \"", detail::shortened(std::string(name)), "\""});
 }
 
-/// Returns the modules of a comma-separated list of their names. Throws `error` at `field` for another name.
+/// Returns the modules of a comma-separated list of names. Throws `error` at `field` for an unknown name.
 [[nodiscard]] inline layer_modules layer_modules_named(std::string_view list, std::string_view field) {
     layer_modules modules;
     for (std::size_t first = 0; first < list.size();) {
@@ -562,7 +566,7 @@ struct memory_options {
     rank_options ranks{};  ///< how the model is split over ranks, including sequence parallelism
     zero_stage sharded = zero_stage::none;
     optimizer_state optimizer = optimizer_states::adamw;
-    element_bits bits{};  ///< bits of an element; for gradients, those in which they are accumulated over microbatches
+    element_bits bits{};  ///< bits of an element; for gradients, the bits in which microbatches add them up
     activation_kernels kernels{};
     std::uint64_t logits_bits = 16;  ///< bits that the loss keeps for each logit, summed over all copies of the logits
     std::uint64_t microbatches = 1;  ///< microbatches that the rank runs in a step
@@ -570,7 +574,7 @@ struct memory_options {
     /// Number of ranks that share the tally's tokens: cp if the tally has whole sequences, else 1.
     std::uint64_t token_ranks = 1;
     std::uint64_t cached_tokens = 0;  ///< number of tokens with cached keys and values, over all sequences
-    /// The format of the weights of layers' matrices while kernels read them. A format with `stores_both_ways` is
+    /// The format of the weights of layers' matrices while kernels read them. With `stores_both_ways` each weight is
     /// stored twice: as it is for the forward, and transposed for the backward.
     block_format matrix_weights{};
     bool stores_both_ways = true;
@@ -596,7 +600,7 @@ struct memory_options {
 /// The memory of one rank, in bytes unless said otherwise.
 struct rank_memory {
     std::uint64_t parameters = 0;  ///< number of parameters that the rank computes with
-    std::uint64_t trainable = 0;   ///< number of parameters among these that train
+    std::uint64_t trainable = 0;   ///< number of trainable parameters among `parameters`
     std::uint64_t weights = 0;
     std::uint64_t gradients = 0;
     std::uint64_t optimizer = 0;
@@ -610,10 +614,10 @@ struct rank_memory {
     std::uint64_t host = 0;             ///< bytes of optimizer state that lie on the host; not part of `total()`
     std::uint64_t optimizer_moved = 0;  ///< bytes that an optimizer step reads and writes
     /// Bytes of gradients that the backward of all microbatches writes. From the second microbatch on, gradients are
-    /// added to the stored ones. If the rank has whole gradients, the matrix product adds them. If it has a shard, they
-    /// are added after each reduce-scatter.
+    /// added to the stored ones. If the rank has whole gradients, the matrix product adds them. If it has a shard, it
+    /// adds them after each reduce-scatter.
     std::uint64_t gradients_moved = 0;
-    std::vector<std::string> unsaid{};  ///< components that keep unknown activations; their bytes are missing here
+    std::vector<std::string> unsaid{};  ///< components whose activations have unknown size and are not counted
 
     /// Returns the bytes of weights, gradients, optimizer, activations, logits, cache and buffers. Throws `overflow`
     /// above 64 bits.
@@ -624,7 +628,7 @@ struct rank_memory {
 
 namespace detail {
 
-/// Returns the parts of a model with those that belong to other pipeline chunks marked as `elsewhere`.
+/// Returns the parts of a model. The parts of other pipeline chunks are marked as `elsewhere`.
 [[nodiscard]] inline std::vector<model_part> parts_of_chunk(std::span<const model_part> model,
                                                             const parallel_layout& layout, const rank_options& options,
                                                             std::uint64_t chunk) {
@@ -632,12 +636,12 @@ namespace detail {
     return split_of(model, sizes, options).by_chunk().parts_of(tensor_parts(model, 1, 0, 1, options.tensor), chunk);
 }
 
-/// Sums over the parts that a pipeline chunk runs, for one microbatch and before they are rounded to bytes. The sums of
-/// layers add up to those of a chunk.
+/// Sums over the parts that a pipeline chunk runs, for one microbatch. The sums are not yet rounded to bytes. The sums
+/// of layers add up to those of a chunk.
 struct chunk_sums {
     uint128 kept_bits = 0;     ///< bits of activations that the forward keeps
-    std::uint64_t logits = 0;  ///< logits of the rank
-    std::uint64_t cached = 0;  ///< elements of keys and values of one cached token
+    std::uint64_t logits = 0;  ///< number of logits that the rank holds
+    std::uint64_t cached = 0;  ///< number of elements of one cached token's keys and values
 
     void add(const chunk_sums& other, std::uint64_t times) {
         kept_bits += other.kept_bits * times;
@@ -718,12 +722,12 @@ inline void put_outputs(std::span<const model_part> parts, const batch_units& un
     }
 }
 
-/// Sums over the weights that a rank stores, before they are rounded to bytes. The sums of layers add up to those of a
-/// rank.
+/// Sums over the weights that a rank stores. The sums are not yet rounded to bytes. The sums of layers add up to those
+/// of a rank.
 struct state_sums {
     std::uint64_t parameters = 0;
     std::uint64_t trainable = 0;
-    std::uint64_t gradients = 0;  ///< gradients that the rank stores
+    std::uint64_t gradients = 0;  ///< number of gradients that the rank stores
     uint128 weight_bits = 0;
     uint128 optimizer_bits = 0;
     uint128 moved_bits = 0;  ///< bits that an optimizer step moves
@@ -802,7 +806,7 @@ inline void put_states(std::span<const model_part> parts, const parallel_layout&
         });
 }
 
-/// The largest layer of a rank, for its buffers.
+/// Sizes of the largest layer of a rank. They decide the size of the rank's buffers.
 struct buffer_sums {
     std::uint64_t layer = 0;   ///< elements of the largest layer's weights
     std::uint64_t copies = 0;  ///< elements of the copies of tokens that a layer's experts exchange
@@ -813,13 +817,13 @@ struct buffer_sums {
         copies = std::max(copies, other.copies);
         again_bits = std::max(again_bits, other.again_bits);
     }
-    /// Returns the bytes of a rank's buffers. The rank computes with `parameters`, of which `trainable` have gradients.
+    /// Returns the bytes of a rank's buffers. Of the rank's `parameters` weights, `trainable` have gradients.
     [[nodiscard]] std::uint64_t bytes(const parallel_layout& layout, const memory_options& options, bool trains,
                                       std::uint64_t parameters, std::uint64_t trainable) const {
         const std::uint64_t gathered = options.bits_of_gathered();
         checked bits(0, "buffers");
         if (options.sharded == zero_stage::weights && layout.sharding_group(false).size() > 1) {
-            // A gradient in the bits of gathered weights is copied to those in which ranks add it up.
+            // A gradient in the bits of gathered weights is copied to the bits in which ranks add it up.
             const std::uint64_t of_gradient =
                 options.bits.gradients + (gathered == options.bits.weights ? 0 : gathered);
             bits += options.keeps_gathered ? checked(parameters, "buffers") * gathered +
@@ -835,8 +839,8 @@ struct buffer_sums {
     }
 };
 
-/// Compares the layers of these parts with the largest in `into`, by the activations that the backward computes again
-/// for one layer and then holds: those of a layer without recompute, less those that are kept.
+/// Raises `into.again_bits` to the most bits of activations that the backward computes again for one of these layers:
+/// the bits that the layer keeps without recompute, minus the bits that it keeps with recompute.
 inline void put_recomputed(std::span<const model_part> parts, const batch_units& units, const training_plan& plan,
                            const memory_options& options, const parallel_sizes& sizes, buffer_sums& into) {
     if (plan.recomputed == recompute::none && options.kernels.recomputed == layer_modules{}) {
@@ -864,8 +868,8 @@ inline void put_recomputed(std::span<const model_part> parts, const batch_units&
     });
 }
 
-/// Compares the layers of a rank with the largest values in `into` and keeps the larger ones: the weights of a layer,
-/// and the copies of tokens that its experts exchange.
+/// Raises the sizes in `into` to those of the largest layer of a rank: the weights of a layer, and the copies of tokens
+/// that its experts exchange.
 inline void put_buffers(std::span<const model_part> parts, const parallel_sizes& sizes, const batch_units& units,
                         buffer_sums& into) {
     for_each_run(parts, [&](std::span<const model_part> run) {
@@ -877,8 +881,8 @@ inline void put_buffers(std::span<const model_part> parts, const parallel_sizes&
                 const bool leaves = sizes.ep > 1 || sizes.expert_tp() > 1;
                 if (!part.elsewhere && leaves && entry.sharding.by == sharding_kind::experts &&
                     moved_elements::is_matrix(entry)) {
-                    // For a tensor-parallel shard, an entry reads only its part of the width. The copies of the rank's
-                    // tokens have the full width.
+                    // An entry that tensor parallelism splits reads only its part of the width. The copies of the
+                    // rank's tokens have the full width.
                     own.copies = std::max(own.copies, std::uint64_t{moved.read(entry).value_or(0)});
                 }
             }
@@ -887,7 +891,7 @@ inline void put_buffers(std::span<const model_part> parts, const parallel_sizes&
     });
 }
 
-/// Throws `error` for options whose memory is not known.
+/// Throws `error` for options that memory counts do not support.
 inline void require_memory_options(const training_plan& plan, const memory_options& options) {
     require_positive(options.microbatches, "microbatches");
     if (!plan.recomputed_components.empty()) {
@@ -950,7 +954,8 @@ inline void require_memory_options(const training_plan& plan, const memory_optio
                        {"must be below the ", layers, " layers of the rank, and works only with pp 1; got ",
                         options.offloaded_layers, " with pp ", pp});
             }
-            // These layers keep their activations on the host, except for two: the layer in transfer and the next one.
+            // Offloaded layers keep activations on the host, except for two layers: the one in transfer and the next
+            // one.
             const std::uint64_t away = options.offloaded_layers > 2 ? options.offloaded_layers - 2 : 0;
             held.activations -= held.activations / layers * away;
         }

@@ -44,7 +44,7 @@ THEMES = {"light": Theme(), "dark": Theme("#16181D", "#EDEDED", "#ABABAB", "#333
 
 
 def theme_named(name: ThemeName) -> Theme:
-    if name not in THEMES:
+    if not isinstance(name, str) or name not in THEMES:
         raise Error("theme", f'must be "light" or "dark", got "{name}"')
     return THEMES[name]
 

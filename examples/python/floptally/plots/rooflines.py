@@ -32,7 +32,7 @@ def roofline(
 
     byte_counts: a Bytes, or its JSON as a dict.
     peak_tflops, memory_tbps: compute peak and memory bandwidth of one device. Components with fewer FLOPs per byte than
-        their quotient are memory-bound.
+        the peak divided by the bandwidth are memory-bound.
     about: what ran, for the caption.
     width: width of the figure in inches.
 

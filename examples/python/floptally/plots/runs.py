@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from .. import Error
 from .._errors import shortened
 from .._json import read_json
+from .._values import items_of
 from ._figure import (
     ORANGE, VERMILLION, PathLike, ThemeName, canvas, caption, first_bar_labels, look, name_rows, save, theme_named,
 )  # fmt: skip
@@ -128,8 +129,12 @@ def comparison_bars(
     theme: "light" or "dark".
     """
     colours = theme_named(theme)
+    rows = items_of(rows, "rows", "a list of runs, as floptally.hstu_report.compare returns")
     if not rows:
         raise Error("rows", "must have at least one run, got none")
+    for index, row in enumerate(rows):
+        if missing := [name for name in dir(ComparedRun) if name[0] != "_" and not hasattr(row, name)]:
+            raise Error(f"rows[{index}]", f"must be a run of floptally.hstu_report.compare: {missing[0]} is missing in {shortened(row)}")
     with look(colours):
         figure, axes = canvas(ax, 7.6, 1.6 + 0.42 * len(rows))
         most = max(row.best_tflops_per_gpu for row in rows)
@@ -172,10 +177,18 @@ def _label_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
 
 
 def _records(records: Iterable[Mapping[str, Any]] | PathLike) -> list[Mapping[str, Any]]:
-    if not isinstance(records, (str, os.PathLike)):
-        return list(records)
     found: list[Mapping[str, Any]] = []
-    for number, line in enumerate(Path(records).read_bytes().splitlines(), 1):
+    if not isinstance(records, (str, os.PathLike)):
+        found.extend(items_of(records, "records", "a list of dicts, or the path of a file of JSON lines"))
+        for index, entry in enumerate(found):
+            if not isinstance(entry, Mapping):
+                raise Error(f"records[{index}]", f"must be a dict such as a meter's scalars(), got {shortened(entry)}")
+        return found
+    try:
+        lines = Path(records).read_bytes().splitlines()
+    except OSError as problem:
+        raise Error("records", f'cannot read "{os.fspath(records)}": {problem}') from problem
+    for number, line in enumerate(lines, 1):
         try:
             record = read_json(line, "records") if line.strip() else None
         except Error as problem:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from .. import Error, conventions, cost
+from .._errors import shortened
+from .._values import flops
 from ._figure import (
     ORANGE, PathLike, ThemeName, bar_label, canvas, caption, first_bar_labels, look, name_rows, report_of, save, short,
     theme_named, thousands, unit_of,
@@ -123,6 +125,9 @@ def convention_spread(
     theme: "light" or "dark".
     """
     colours = theme_named(theme)
+    if not isinstance(totals, Mapping):
+        raise Error("totals", f"must be a dict from convention to FLOPs, as convention_totals() returns, got {shortened(totals)}")
+    totals = {name: flops(value, f"totals.{name}") for name, value in totals.items()}
     if reference not in totals:
         raise Error("reference", f'must be a convention in totals ({", ".join(totals)}), got "{reference}"')
     if totals[reference] <= 0:

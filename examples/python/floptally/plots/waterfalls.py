@@ -33,8 +33,8 @@ def waterfall(
     about: what ran, for the caption. The caption also names the three largest causes; their names are bold.
     width: width of the figure in inches; 3.5 is a column of a paper. The height follows from the number of lines.
 
-    Lines of 0.00 and unknown lines have no bar. The caption names the unknown lines, whose time is part of the last
-    line.
+    Lines of 0.00 and unknown lines have no bar. The caption names the unknown lines. Their time is part of the
+    last line.
     """
     if not 3 <= width <= 40:
         raise Error("width", f"must be from 3 to 40 inches, got {width}")
