@@ -148,7 +148,9 @@ TEST_CASE("at least 300 published runs of 20 sources have an exact MFU") {
     CHECK(unread["megatron_bridge"] + unread["torchtitan"] <= 40);
 }
 
-TEST_CASE("each published figure follows from tokens/s by its listed convention, or is listed as following from none") {
+TEST_CASE(
+    "each published TFLOP/s figure follows from tokens/s by the listed convention, or no convention is listed and none "
+    "fits") {
     std::size_t named = 0;
     std::size_t none = 0;
     for (const json& run : table()["runs"]) {
@@ -176,7 +178,9 @@ TEST_CASE("each published figure follows from tokens/s by its listed convention,
     CHECK(none > 100);
 }
 
-TEST_CASE("a published FLOP count that no convention gives is reproduced from its noted reason") {
+TEST_CASE(
+    "a published TFLOP/s figure that fits no convention is reproduced with the deviation that the run lists as "
+    "reason") {
     std::map<std::string, std::size_t> counted;
     for (const json& run : table()["runs"]) {
         const std::string reason = run.value("reason", "");
@@ -300,7 +304,9 @@ TEST_CASE("the expect command lists the nearest published runs and counts those 
     CHECK(program::expect(own, {}, 100'000, false).runs.size() == program::published_table::get().read());
 }
 
-TEST_CASE("--unmarked leaves out runs with forced expert balance, dropped tokens or fewer layers") {
+TEST_CASE(
+    "the expect command's option --unmarked leaves out runs with forced expert balance, dropped tokens or fewer "
+    "layers") {
     const program::expectation all = program::expect(llama(), {}, 100'000, false);
     const program::expectation unmarked = program::expect(llama(), {}, 100'000, true);
     std::set<std::string> marks;

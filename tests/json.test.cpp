@@ -205,7 +205,7 @@ TEST_CASE("unused multi-token prediction layers of a config are noted unless the
 
 // ---- Hugging Face configs ----
 
-TEST_CASE("a config with only a model type has the class defaults") {
+TEST_CASE("a config with only a model type gets the default sizes of its model class") {
     struct defaults {
         const char* type;
         std::uint64_t parameters;
@@ -829,7 +829,8 @@ TEST_CASE("a gpt2 config may have hidden_size or n_embd, and hidden_size takes p
     CHECK(cost_of("{'model_type': 'gpt_neox', 'n_embd': 48}") == cost_of("{'model_type': 'gpt_neox'}"));
 }
 
-TEST_CASE("null, absent and present keys give each model class its own number of heads and widths") {
+TEST_CASE(
+    "null, absent and present config keys give the number of heads and the widths that each model class derives") {
     const auto attention = [](const std::string& fields) {
         const floptally::cost cost =
             cost_of("{'num_hidden_layers': 1, 'hidden_size': 50, 'vocab_size': 9, " + fields + "}");
@@ -896,7 +897,7 @@ TEST_CASE("identity experts are noted as an upper bound, and an unsupported mtp_
           "kinds that the model has");
 }
 
-TEST_CASE("the first entry of architectures selects the head") {
+TEST_CASE("the first entry of a config's list architectures selects the model head") {
     struct row {
         const char* config;
         std::uint64_t per_token, per_sequence, forward_only;  ///< in 2·hidden_size
@@ -947,7 +948,7 @@ TEST_CASE("the first entry of architectures selects the head") {
     }
 }
 
-TEST_CASE("the number of labels comes from num_labels, then id2label, then two") {
+TEST_CASE("the number of labels is num_labels, else the size of id2label, else two") {
     const auto labels = [](const std::string& fields) {
         return per_unit(cost_of("{'model_type': 'llama', 'architectures': ['LlamaForSequenceClassification']" + fields +
                                 "}"),

@@ -1163,7 +1163,7 @@ TEST_CASE("the option for measured expert visits counts the FLOPs of experts for
     CHECK(run_json(count + "--routed 7 --phase forward --row-length 8").contains("padding"));
     CHECK(run(count).status == 2);
     CHECK(run(count + "--routed 7:6").err ==
-          "floptally: error: routed: 6 padded visits are fewer than 7 useful: padded visits include the useful ones\n");
+          "floptally: error: routed: padded visits must include the 7 useful visits, got 6\n");
 }
 
 TEST_CASE("the options --strict and --lenient decide whether unread keys are errors") {

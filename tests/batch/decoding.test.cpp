@@ -320,7 +320,7 @@ TEST_CASE("accepting more tokens than were drafted is an error") {
           "steps[0]: accepted tokens must be at most the 2 drafted, got 3");
 }
 
-TEST_CASE("a request or a speculative step may end exactly at the longest sequence length") {
+TEST_CASE("a decoding request or a speculative decoding step may end exactly at the longest sequence length") {
     constexpr std::uint32_t longest = 0xFFFF'FFFF;
     const auto problem = [](std::uint32_t prompt, std::uint32_t generated) {
         const std::vector<request> single_request{{prompt, generated}};

@@ -267,8 +267,9 @@ TEST_CASE("consecutive blocks with small and large lengths are summed correctly"
     }
 }
 
-TEST_CASE("sums over 1024 equal lengths are correct below, at and above the largest length that a block can add",
-          "[length_sums]") {
+TEST_CASE(
+    "sums over 1024 equal lengths are correct just below, at and just above the length limits of blockwise summation",
+    "[length_sums]") {
     for (const std::uint64_t length : {32766U, 32767U, 32768U, 4'194'302U, 4'194'303U, 4'194'304U, 4'194'305U}) {
         for (const mask_set& masks : every_mask_in_sets()) {
             CAPTURE(length, masks[0].name());

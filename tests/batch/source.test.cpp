@@ -328,7 +328,7 @@ const std::array<std::int64_t, 5> slots{0, 8, 16, 20, 24};
 
 }  // namespace
 
-TEST_CASE("tallies, counters and packs count sequence lengths alike") {
+TEST_CASE("tallies, packs and meters count sequence lengths alike") {
     const std::vector<std::uint32_t> few{5, 0, 17, 1};
     std::vector<std::uint32_t> many;
     for (std::uint32_t i = 0; i < 40; ++i) {
@@ -342,7 +342,7 @@ TEST_CASE("tallies, counters and packs count sequence lengths alike") {
     }
 }
 
-TEST_CASE("tallies, counters and packs count padded rows and batch shapes alike") {
+TEST_CASE("tallies, packs and meters count padded rows and batch shapes alike") {
     const std::array<std::int32_t, 4> lengths{5, 0, 9, 2};
     const slot_list rows = slotted({{5, 9}, {0, 9}, {9, 9}, {2, 9}});
     is_source_of(floptally::padded_rows(lengths, 9), rows);
@@ -353,7 +353,7 @@ TEST_CASE("tallies, counters and packs count padded rows and batch shapes alike"
     is_added([&](auto& to) { to.add_shape({.rows = 3, .columns = 0}); }, filled({0, 0, 0}));
 }
 
-TEST_CASE("tallies, counters and packs count attention masks alike") {
+TEST_CASE("tallies, packs and meters count attention masks alike") {
     const std::array<std::uint8_t, 15> flags{1, 1, 1, 0, 0,   //
                                              0, 0, 0, 0, 0,   //
                                              0, 1, 1, 1, 1};  //
@@ -362,7 +362,7 @@ TEST_CASE("tallies, counters and packs count attention masks alike") {
     is_added([&](auto& to) { to.add_attention_mask(flags, {.rows = 3, .columns = 5}); }, rows);
 }
 
-TEST_CASE("tallies, counters and packs count both sides of an encoder-decoder alike") {
+TEST_CASE("tallies, packs and meters count both sides of an encoder-decoder alike") {
     const std::array<std::int32_t, 3> lengths{5, 0, 9};
     const std::array<std::uint64_t, 3> encoder{7, 3, 1};
     const slot_list both{{{5, 0, 7}, {5, 0, 7}}, {{0, 0, 3}, {0, 0, 3}}, {{9, 0, 1}, {9, 0, 1}}};
@@ -370,7 +370,7 @@ TEST_CASE("tallies, counters and packs count both sides of an encoder-decoder al
     is_added([&](auto& to) { to.add_encoder_decoder(lengths, encoder); }, both);
 }
 
-TEST_CASE("tallies, counters and packs count cached tokens and HSTU samples alike") {
+TEST_CASE("tallies, packs and meters count cached tokens and HSTU samples alike") {
     const std::array<std::int32_t, 3> lengths{5, 0, 9};
     const std::array<std::int64_t, 3> past{7, 3, 0};
     const slot_list cached{{{5, 7}, {5, 7}}, {{0, 3}, {0, 3}}, {{9}, {9}}};
@@ -387,7 +387,7 @@ TEST_CASE("tallies, counters and packs count cached tokens and HSTU samples alik
     is_refused([&](auto& to) { to.add_new_tokens(lengths, none); }, "past: must be as many as lengths (3), got 0");
 }
 
-TEST_CASE("tallies, counters and packs count packed slots and mock sequences alike") {
+TEST_CASE("tallies, packs and meters count packed slots and mock sequences alike") {
     is_source_of(floptally::packed_sequences(cu_seqlens), filled({5, 6, 3, 2}));
     is_added([&](auto& to) { to.add_cu_seqlens(cu_seqlens); }, filled({5, 6, 3, 2}));
     const slot_list all = slotted({{5, 8}, {6, 8}, {3, 4}, {2, 4}});
@@ -516,7 +516,7 @@ TEST_CASE("add_lengths and the other add functions accept lists in braces") {
     CHECK(towers.get(view::useful, accumulator::tokens, modality::audio) == 16);
 }
 
-TEST_CASE("tallies, counters and packs count prefix trees, nested packs and lists of samples alike") {
+TEST_CASE("tallies, packs and meters count prefix trees, nested packs and lists of samples alike") {
     const std::array<int, 4> parents{-1, 0, 0, 2};
     const std::array<int, 4> lengths{4, 3, 2, 5};
     const slot_list nodes{{{4}, {4}}, {{3, 4}, {3, 4}}, {{2, 4}, {2, 4}}, {{5, 6}, {5, 6}}};
@@ -537,7 +537,7 @@ TEST_CASE("tallies, counters and packs count prefix trees, nested packs and list
     is_source_of(floptally::listed_samples(plain), {{plain[0], plain[0]}, {plain[1], plain[1]}});
 }
 
-TEST_CASE("tallies, counters and packs count a user-defined batch source alike") {
+TEST_CASE("tallies, packs and meters count a user-defined batch source alike") {
     const std::list<std::pair<std::uint32_t, std::uint32_t>> nodes{{5, 8}, {0, 4}, {7, 7}};
     is_source_of(linked_lengths{&nodes}, slotted({{5, 8}, {0, 4}, {7, 7}}));
     const std::array<std::int64_t, 4> offsets{0, 6, 6, 11};
@@ -578,7 +578,7 @@ static_assert(constant_split[2] == 5 + 5);
 
 }  // namespace
 
-TEST_CASE("an invalid batch gives the same error in tallies, counters and packs and changes none of them") {
+TEST_CASE("an invalid batch gives the same error in tallies, packs and meters and leaves all of them unchanged") {
     is_refused([](auto& to) { to.add_lengths(std::array{5, -1}); }, "lengths[1]: must be at least 0, got -1");
     is_refused(
         [](auto& to) {
@@ -658,7 +658,7 @@ TEST_CASE("an invalid batch gives the same error in tallies, counters and packs 
         "parents[1]: must be -1 (a root) or the index of an earlier node, got 5");
 }
 
-TEST_CASE("an invalid user-defined batch source leaves tallies, counters and packs unchanged") {
+TEST_CASE("an invalid user-defined batch source leaves tallies, packs and meters unchanged") {
     is_refused([](auto& to) { to.add(broken_reader{}); }, "reader: ended early");
     const std::list<std::pair<std::uint32_t, std::uint32_t>> nodes{{5, 8}, {4, 3}};
     is_refused([&](auto& to) { to.add(linked_lengths{&nodes}); },
@@ -668,7 +668,7 @@ TEST_CASE("an invalid user-defined batch source leaves tallies, counters and pac
                "past: past + length must be at most 4294967295, got 4294967295 + 1");
 }
 
-TEST_CASE("images and audio clips can have slots, and a split_tally separates padding by mock samples") {
+TEST_CASE("images and audio clips can have slots, and a split_tally counts mock samples apart from real samples") {
     mask_set every = mask_set::of_towers();
     const mask frames = mask::bidirectional().in(modality::vision);
     const std::array<int, 6> thw{1, 2, 3, 4, 2, 3};

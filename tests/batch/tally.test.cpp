@@ -289,7 +289,7 @@ TEST_CASE("the order of microbatches and how they are split or merged do not cha
     }
 }
 
-TEST_CASE("adding a tally to itself doubles it") {
+TEST_CASE("adding a tally to itself doubles every sum of the tally") {
     tally t = something();
     std::vector<std::uint64_t> expected = accumulators(t);
     std::transform(expected.begin(), expected.end(), expected.begin(),
@@ -757,7 +757,7 @@ TEST_CASE("asking for the pairs of a mask that the tally does not count is an er
     CHECK(refused(tally{}, mask::causal()) == "no error");
 }
 
-TEST_CASE("a tally has an accumulator for each distinct mask except those computed from sums of L and L^2") {
+TEST_CASE("a tally has an accumulator for each distinct mask except masks that are computed from sums of L and L^2") {
     const tally t{set_of({mask::causal(), mask::sliding_window(5), mask::bidirectional(), mask::sliding_window(5),
                           mask::cross_attention(), mask::window(4, 0), mask::top_k(5)})};
     CHECK(t.masks() == set_of({mask::sliding_window(5)}));
@@ -841,7 +841,7 @@ TEST_CASE("add_routed changes only the accumulator of expert visits") {
     CHECK(sum.get(view::useful, accumulator::routed) == 16);
     CHECK(sum.get(view::padded, accumulator::routed) == 34);
     CHECK(refusal(t, [](tally& unchanged) { unchanged.add_routed({.useful = 3, .padded = 2}); }) ==
-          "routed: 2 padded visits are fewer than 3 useful: padded visits include the useful ones");
+          "routed: padded visits must include the 3 useful visits, got 2");
 }
 
 static_assert([] {
@@ -850,7 +850,7 @@ static_assert([] {
     return t.get(view::useful, accumulator::routed) == 2 && t.get(view::padded, accumulator::routed) == 3;
 }());
 
-TEST_CASE("a padded shape counts the same as its rows added one by one") {
+TEST_CASE("a padded batch shape counts the same as the rows of the batch added one by one") {
     const floptally::mask_set masks{mask::sliding_window(400), mask::chunked(7)};
     tally shape{masks};
     shape.add_shape({.rows = 3, .columns = 1000});

@@ -87,7 +87,7 @@ TEST_CASE("the accumulators of a tally have the order that docs/parallel.md list
     CHECK(tally::from_accumulators(batch.masks(), accumulators) == batch);
 }
 
-TEST_CASE("a tally of text, images and audio has seven accumulators for each, then one for each mask") {
+TEST_CASE("a tally of text, images and audio has seven accumulators for each modality, then one for each mask") {
     CHECK(section().find("masks from accumulator 21 on") != std::string::npos);
     floptally::mask_set masks{mask::sliding_window(4)};
     masks.include(modality::text);

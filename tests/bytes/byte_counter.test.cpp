@@ -438,7 +438,7 @@ TEST_CASE("new tokens read the cached keys that their mask attends, once for eac
     }
 }
 
-TEST_CASE("latent attention moves its latents and the keys and values expanded for every head") {
+TEST_CASE("a byte counter of latent attention counts cached latents and the keys and values expanded for every head") {
     floptally::mla attention{.num_heads = 4,
                              .q_lora_rank = 24,
                              .kv_lora_rank = 16,
@@ -481,7 +481,7 @@ TEST_CASE("pipeline stages together move the bytes of the whole model") {
     CHECK(sum != 0);
 }
 
-TEST_CASE("bytes of batches add up and clearing a counter removes them") {
+TEST_CASE("a byte counter adds up the bytes of its batches, and clear() resets the sum to zero") {
     const floptally::listed_parts parts = parts_of(small());
     byte_counter bytes_counter({parts.begin(), parts.end()}, {.counted = counted_passes::forward});
     byte_counter other = bytes_counter;

@@ -70,8 +70,9 @@ TEST_CASE("the estimated time of pipeline communication is the time of the rank 
     CHECK(error_of([] { static_cast<void>(one_for_all(0)); }).starts_with("bandwidth_tp: must be a finite number"));
 }
 
-TEST_CASE("estimated communication takes the time of links between nodes if they are slower than links within a node",
-          "[bytes]") {
+TEST_CASE(
+    "estimated communication takes the time of links between nodes if these links are slower than links within a node",
+    "[bytes]") {
     const small_step step;
     // A ring of four over two nodes of two: two of its four edges leave a node, so that half of each rank's bytes do.
     const double bytes = 2 * 3 * 2.0 * 8'030'261'248 / 4;

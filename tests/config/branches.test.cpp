@@ -379,7 +379,7 @@ bool is_member(std::string_view name, const std::vector<specs::spec*>& all) {
 
 }  // namespace
 
-TEST_CASE("every branch of a library spec is reached by a tested config") {
+TEST_CASE("every branch of the library's model specs is reached by a tested config") {
     specs::library book;
     spec_coverage finder(book);
     config_breaker breaker(finder);
@@ -537,7 +537,7 @@ TEST_CASE("every branch of a library spec is reached by a tested config") {
     CHECK(finder.ways().size() > 3500);
 }
 
-TEST_CASE("every name defined in a spec is used") {
+TEST_CASE("every name that a model spec defines is used") {
     specs::library book;
     const std::vector<specs::spec*> all = all_specs(book);
     std::string unused;
@@ -559,7 +559,7 @@ TEST_CASE("every name defined in a spec is used") {
     CHECK(unused == "");
 }
 
-TEST_CASE("every key declared in a spec is read, except those declared as any") {
+TEST_CASE("every config key that a model spec declares is read, except keys declared as any") {
     specs::library book;
     const std::vector<specs::spec*> all = all_specs(book);
     std::string unread;

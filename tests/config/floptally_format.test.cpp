@@ -283,7 +283,7 @@ TEST_CASE("multi-token prediction in floptally's own format repeats a layer of t
     CHECK(to_string(forward(3)) == to_string(forward(0) + floptally::flops{3 * depth}));
 }
 
-TEST_CASE("layer groups of floptally's own format repeat their layers, and their costs add up") {
+TEST_CASE("layer groups of floptally's own format repeat layers, and the costs of all groups add up") {
     const floptally::cost whole =
         cost_of(R"({'model_type': 'floptally', 'name': 'hybrid', 'hidden_size': 12, 'layers': [
         {'repeat': 5, 'parts': [{'type': 'attention', 'num_heads': 3, 'mask': {'sliding_window': 4}}]},

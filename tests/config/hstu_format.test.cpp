@@ -38,7 +38,7 @@ TEST_CASE("an HSTU config counts the same as the HSTU descriptor with its mask",
     }
 }
 
-TEST_CASE("a user's spec can derive from the HSTU spec", "[hstu][json]") {
+TEST_CASE("a user's model spec can derive from the library's HSTU spec", "[hstu][json]") {
     nlohmann::json config = config_of("");
     config["model_type"] = "my_recommender";
     const std::string spec = "spec my_recommender : hstu\nwith key_width 11\nattention_dim = .key_width\n";

@@ -119,7 +119,9 @@ TEST_CASE(
           flop_counter(transformer, conventions::exact, of_one).evaluate(sample(transformer)).backward(view::useful));
 }
 
-TEST_CASE("an unknown diffusers pipeline part, a grid mismatch or a part without a spec is an error with its name") {
+TEST_CASE(
+    "an unknown diffusers pipeline part, a part with another grid size or a part without a spec is an error that names "
+    "the part") {
     const folder at;
     const auto refusal = [&](std::vector<std::string> parts) {
         return error_of([&] { static_cast<void>(load_config(at.path(), {.parts = std::move(parts)})); });

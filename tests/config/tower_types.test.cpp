@@ -19,7 +19,8 @@ namespace tower_types_test {
 
 using nlohmann::json;
 
-TEST_CASE("a multimodal config with only a model type has the parameters of the class defaults") {
+TEST_CASE(
+    "a multimodal config with only a model type has as many parameters as its model class with default settings") {
     // Parameters of the first class of the type in its table, built from its default config on the meta device.
     const std::map<std::string_view, std::uint64_t> parameters{
         {"AllegroTransformer3DModel", 2771907856},
@@ -453,7 +454,8 @@ TEST_CASE("a multimodal config with only a model type has the parameters of the 
     }
 }
 
-TEST_CASE("the number of placeholder tokens in the text equals the number of tokens that the tower outputs") {
+TEST_CASE(
+    "the number of placeholder tokens in the text equals the number of tokens that the vision or audio tower outputs") {
     struct row {
         std::string config;
         std::vector<floptally::grid> grids;
@@ -544,7 +546,7 @@ TEST_CASE("an audio model without a text model needs no placeholder tokens") {
     CHECK(floptally::placeholder_tokens(model, batch) == 0);
 }
 
-TEST_CASE("a note on how a tower is counted appears only once") {
+TEST_CASE("a note on how a vision tower is counted appears only once") {
     const floptally::model_config model = floptally::read_config(
         json::parse(R"({"model_type": "video_llama_3", "architectures": ["VideoLlama3ForConditionalGeneration"]})"));
     CHECK(notes_but_sizes(model) ==

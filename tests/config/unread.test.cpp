@@ -350,7 +350,7 @@ TEST_CASE("a size that no spec reads is an error by default at every nesting lev
     CHECK(static_cast<double>(refused) > 0.93 * static_cast<double>(put));
 }
 
-TEST_CASE("a text config with sizes that its model type does not read is an error that names them") {
+TEST_CASE("a text config with sizes that its model type does not read is an error that names the sizes") {
     // The text config of a newer model under the type of an older one.
     json text = parsed(
         "{'model_type': 'kimi_linear', 'hidden_size': 64, 'intermediate_size': 96, 'num_hidden_layers': 4, "
@@ -491,7 +491,7 @@ TEST_CASE("an unread size is accepted by default only if its value leaves the mo
           }).starts_with("num_hiden_layers: names a size that spec llama does not read, got 3. Correct"));
 }
 
-TEST_CASE("a spec may ignore a config key for one of its values only") {
+TEST_CASE("a model spec may ignore a config key for one value of that key only") {
     const std::string spec =
         "spec mine : llama prefix Mine\nignores num_loops 1, gate_type \"none\", use_moe_gate yes, loop_window -1,\n"
         "        loop_layers [1, 2], loop_ratio 0.5\n";

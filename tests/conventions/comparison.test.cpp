@@ -56,7 +56,7 @@ const std::vector<cost>& models() {
 
 }  // namespace
 
-TEST_CASE("the terms of a comparison add up from a convention's count to the exact count in every view and phase",
+TEST_CASE("a convention's count plus the terms of its comparison equals the exact count in every view and phase",
           "[comparison]") {
     for (const cost& model : models()) {
         for (const counted_passes passes : {counted_passes::train, counted_passes::forward, counted_passes::backward}) {
@@ -156,7 +156,7 @@ TEST_CASE("a user's convention is compared like the library's conventions", "[co
 }
 
 TEST_CASE(
-    "a comparison's tally has accumulators for masks that a convention counts only without a fused attention kernel",
+    "a tally for comparing conventions includes masks that a convention counts only without a fused attention kernel",
     "[comparison]") {
     // Neither the convention, whose backward is of 2.5 times the forward, nor exact counts the window of 2.
     static constexpr convention user_convention{

@@ -533,8 +533,7 @@ TEST_CASE("every convention accepts the longest sliding window of flash-attentio
     }
 }
 
-TEST_CASE("cross attention does not count as a layer without a window in conventions that average such layers",
-          "[convention]") {
+TEST_CASE("verl's convention does not count cross attention as a layer without a sliding window", "[convention]") {
     // convention.hpp: half_box is "L·min(L, W)/2 where layers with and without a window alternate, else ignored".
     cost model;
     model.add("attention.core", attention_core{1, 1, 1}, mask::sliding_window(4));
@@ -603,7 +602,7 @@ TEST_CASE("the FLOPs of Llama-3-8B in each convention equal a hand calculation f
     CHECK(is(conventions::palm, 6 * (matmul_weights + norms + vocabulary) * tokens + 3 * core * square));
 }
 
-TEST_CASE("each 6N formula uses the parameter count that its source defines", "[convention]") {
+TEST_CASE("each 6N formula uses the parameter count that the formula's source defines", "[convention]") {
     // GPT-2: 12 layers of 768, 12 heads of 64; 124 439 808 parameters, of which 1024 x 768 are positions, 50257 x 768
     // the table that is also the lm_head's weight, and the rest matrices, norms and biases.
     constexpr constant_cost model = presets::gpt2.cost();

@@ -335,7 +335,7 @@ TEST_CASE("a gradient product runs once in the backward, and no recompute repeat
 
 // ---- components ----
 
-TEST_CASE("a component is found by name, and an unknown name is an error", "[flop_counter][errors]") {
+TEST_CASE("a component of a breakdown is found by name, and an unknown name is an error", "[flop_counter][errors]") {
     tally batch{mixed_model.masks()};
     batch.add(sequence{.length = 9, .keys = 4});
     const breakdown work = evaluate(mixed_model, batch);
@@ -415,7 +415,7 @@ TEST_CASE("components that a plan recomputes run forward once more in the execut
           plain.get(view::padded, phase::forward));
 }
 
-TEST_CASE("the largest tally under the largest coefficients stays below 2^128 FLOPs", "[flop_counter]") {
+TEST_CASE("the largest tally times the largest FLOP coefficients stays below 2^128 FLOPs", "[flop_counter]") {
     // All coefficients together are below 2^64 and so is every accumulator, hence no sum can wrap.
     constexpr std::uint64_t most = ~std::uint64_t{0};
     cost model;

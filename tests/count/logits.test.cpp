@@ -119,7 +119,7 @@ TEST_CASE("the logits setting also applies to multi-token prediction and to plan
     }
 }
 
-TEST_CASE("a mask that is added to a model with keep() is in the tally for every logits setting") {
+TEST_CASE("a flop_counter requests the accumulator of a mask added with cost::keep() under every logits setting") {
     cost model = presets::llama_3_8b.cost();
     model.keep(mask::sliding_window(7));
     for (const logit_tokens tokens_with_logits : {logit_tokens::all, logit_tokens::last}) {
@@ -149,10 +149,10 @@ TEST_CASE("a batch without a number of logits is an error if the plan requires o
     const flop_counter counter(presets::llama_3_8b, conventions::exact, with(logit_tokens::measured));
     const tally batch = batch_of(counter);
     CHECK(error_of([&] { static_cast<void>(counter.evaluate(batch)); }) ==
-          "measured(logits): this cost counts it, and the tally has none: call add_measured with its amount");
+          "measured(logits): the cost needs this amount, but the tally lacks it: pass it to add_measured");
     for (const std::uint32_t length : {1U, 5U}) {
         CHECK(error_of([&] { static_cast<void>(counter.total_flops(sequence{.length = length})); }) ==
-              "measured(logits): this cost counts it, and the tally has none: call add_measured with its amount");
+              "measured(logits): the cost needs this amount, but the tally lacks it: pass it to add_measured");
     }
     CHECK(counter.total_flops(tally{counter.masks()}) == flops{});  // without tokens there is none to miss
     // An accumulator that is kept and not counted is not asked for.

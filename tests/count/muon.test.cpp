@@ -201,7 +201,8 @@ TEST_CASE("Muon's FLOPs are a separate component, off by default, and only the e
           with.step(1)["optimizer.muon"].total(view::useful) + with.step(1)["optimizer.muon"].total(view::useful));
 }
 
-TEST_CASE("counting Muon adds one part to a model, and its FLOPs to the model's cost", "[muon]") {
+TEST_CASE("with_muon() adds one part for the optimizer to a model and adds the FLOPs of this part to the model's cost",
+          "[muon]") {
     const trained with;
     model_config by_hand;
     for (const model_part& each_part : parts_of(model())) {
@@ -232,7 +233,7 @@ TEST_CASE("counting Muon is an error for a matrix without a name, for zero itera
     tally no_steps(flop_counter(with.config.cost).masks());
     no_steps.add({.length = 4});
     CHECK(error_of([&] { static_cast<void>(flop_counter(with.config.cost).evaluate(no_steps)); }) ==
-          "measured(optimizer_steps): this cost counts it, and the tally has none: call add_measured with its amount");
+          "measured(optimizer_steps): the cost needs this amount, but the tally lacks it: pass it to add_measured");
     CHECK(error_of([&] { static_cast<void>(muon_part(with.config.parts, {}, {.iterations = 0})); }) ==
           "iterations: must be at least 1, got 0");
     model_part own{.name = "layer"};

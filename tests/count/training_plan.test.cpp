@@ -833,7 +833,8 @@ const named_state freeze_all{"*", "*", state::frozen};
 
 }  // namespace
 
-TEST_CASE("without weight settings the FLOPs of a model's parts add up to those of its cost", "[training_plan]") {
+TEST_CASE("without weight settings the FLOPs of a model's parts add up to the FLOPs of the model's cost",
+          "[training_plan]") {
     for (const test_model& model : models()) {
         check(model, {});
         const cost whole = cost_of(model.parts);
@@ -925,7 +926,7 @@ TEST_CASE("a fused backward computes key gradients of layer 0 that nothing needs
     CHECK(total(true, view::executed) == flops{needed + product + 2 * product});  // and each layer's QK^T once more
 }
 
-TEST_CASE("frozen weights end the backward where autograd ends it", "[training_plan]") {
+TEST_CASE("the counted backward stops where autograd stops if weights are frozen", "[training_plan]") {
     std::size_t number = 0;
     for (const test_model& model : models()) {
         if (skipped_when_sanitized(number++, 3)) {
@@ -1113,7 +1114,7 @@ TEST_CASE("a trained norm inside a model part needs the same gradients as a norm
     CHECK(work.is_upper_bound());
 }
 
-TEST_CASE("a plan for parts that declare no data flow counts an upper bound and notes it", "[training_plan]") {
+TEST_CASE("a plan for model parts that declare no data flow counts an upper bound and adds a note", "[training_plan]") {
     std::mt19937 random(5);
     const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     std::size_t marked = 0;
@@ -1233,7 +1234,7 @@ TEST_CASE(
     CHECK(most.is_upper_bound());
 }
 
-TEST_CASE("training only the lm_head of a cost without parts counts an upper bound of the backward and notes it",
+TEST_CASE("training only the lm_head of a cost without parts counts an upper bound of the backward and adds a note",
           "[training_plan]") {
     const test_model model = llama();
     const cost whole = cost_of(model.parts);
@@ -1294,7 +1295,8 @@ TEST_CASE("weight settings that name layers also apply to a model of one repeate
     CHECK(problem({.weights = {{.state = weight_state::frozen, .part = "layer"}}}) == "no error");
 }
 
-TEST_CASE("a model with measured experts cannot be counted without a measurement", "[training_plan]") {
+TEST_CASE("counting a model with measured expert visits is an error if the tally has no measured visits",
+          "[training_plan]") {
     const cost model =
         moe{.num_experts = 8, .num_experts_per_tok = 2, .intermediate_size = 5, .routed_is_measured = true}.cost(
             {.hidden_size = h});
@@ -1313,8 +1315,7 @@ TEST_CASE("a model with measured experts cannot be counted without a measurement
     CHECK(counter.total_flops(sequence{}) == flops{});
 }
 
-TEST_CASE("a redundant-work setting must name an existing weight and at most as many ranks as there are",
-          "[training_plan]") {
+TEST_CASE("a redundant-work setting must name an existing weight and no more ranks than exist", "[training_plan]") {
     const auto problem = [](const char* weights, std::uint64_t ranks) {
         training_plan plan;
         plan.repeated.push_back({"mlp", 2}, "repeated");
@@ -1350,7 +1351,7 @@ TEST_CASE("parameter counts include LoRA adapters in addition to frozen weights"
     CHECK(flop_counter(model, conventions::hf_6nd, plan).total_flops(batch) == flops{10 * 6 * (4 * 6 + 2 * (4 + 6))});
 }
 
-TEST_CASE("trained parameters follow the weight settings of a plan", "[training_plan]") {
+TEST_CASE("the number of trained parameters follows the weight settings of a plan", "[training_plan]") {
     const test_model model = llama();
     const std::uint64_t attention = h * (12 + 6 + 6) + 12 * h;
     const std::uint64_t all = 4 * (attention + 3 * h * 20 + 2 * h) + h + 2 * 50 * h;
@@ -1499,7 +1500,7 @@ TEST_CASE("a weight setting that matches no weight of the model is an error that
           }) == "no error");
 }
 
-TEST_CASE("a tied lm_head must be frozen or trained like the embedding, and an untied one need not",
+TEST_CASE("a tied lm_head must be frozen or trained like the embedding, and an untied lm_head may differ",
           "[training_plan]") {
     // An MLP has more parameters than the table, and a head of its own has fewer.
     const transformer<gqa, gated_mlp> tied{.hidden_size = h,

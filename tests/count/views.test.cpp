@@ -176,7 +176,8 @@ TEST_CASE("boundaries that end with the last real sequence count the same as num
     }
 }
 
-TEST_CASE("an attention mask counts its row sums as useful and its shape as padded", "[views]") {
+TEST_CASE("add_attention_mask counts the sum of each mask row as useful length and the row's width as padded length",
+          "[views]") {
     const std::array<std::int64_t, 16> right{1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0};
     const tally expected = one_by_one({{5, 8}, {3, 8}});
     const auto add_batch = [](const auto& flags, std::size_t rows, std::size_t columns) {
@@ -245,7 +246,7 @@ TEST_CASE("an invalid attention mask or padded batch is an error that names the 
     CHECK(rows({3}, std::uint64_t{1} << 32) == "row_length: must be at most 4294967295, got 4294967296");
 }
 
-TEST_CASE("a block of padded rows counts the same as its rows one by one", "[views]") {
+TEST_CASE("a block of padded rows counts the same as the rows added one by one", "[views]") {
     // More rows than a block of the vector code has.
     std::vector<std::int32_t> lengths;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> sequences;
@@ -446,7 +447,8 @@ TEST_CASE("attention FLOPs of mixed sequence lengths are proportional to the sum
     CHECK(equal.get(view::useful, accumulator::squares) == 480'000);
 }
 
-TEST_CASE("matmuls and attention of a pack are counted in the same view", "[views]") {
+TEST_CASE("matmuls and attention of a pack both count real lengths in the useful view and slots in the padded view",
+          "[views]") {
     cost model;
     model.add("linear", floptally::linear{.in_features = 3, .out_features = 5});
     model.add("attention.core", floptally::attention_core{.num_heads = 1, .qk_head_dim = 2, .v_head_dim = 2},

@@ -208,7 +208,7 @@ TEST_CASE("kernels count lengths and boundaries like a host tally under every ma
     SECTION("uint64") { lengths_are_counted<std::uint64_t>(); }
 }
 
-TEST_CASE("kernels add a thread's partial sums to the total before they can overflow") {
+TEST_CASE("kernels add a thread's partial sums to the total before the partial sums can overflow") {
     if (is_sanitized) {
         return;  // no shorter list could, and unsigned integers that wrap are no sanitizer's
     }
@@ -471,7 +471,7 @@ TEST_CASE("kernels count HSTU samples, image grids and audio clips like a host t
     }
 }
 
-TEST_CASE("kernels compiled with user-defined masks count them like a host tally") {
+TEST_CASE("kernels compiled with user-defined masks count these masks like a host tally") {
     using own_statistics = library_statistics::with<dilated_window, block_sparse>;
     const mask_set masks{dilated_window{4, 3}, block_sparse{64, 2, 1}, mask::sliding_window(400)};
     std::mt19937_64 random(17);
@@ -749,7 +749,7 @@ TEST_CASE("a kernel skips mask rows, samples, grids and clips that a host tally 
                  [&] { static_cast<void>(routed.read()); });
 }
 
-TEST_CASE("a sum that overflows on the device is reported when the host reads it") {
+TEST_CASE("a sum that overflows on the device is reported when the host reads the sum") {
     const std::uint32_t longest = 0xFFFF'FFFFU;
     for (const launch_shape& shape : shapes) {
         // within a thread, between threads, between warps or blocks, and between launches
@@ -792,7 +792,7 @@ TEST_CASE("a sum that overflows on the device is reported when the host reads it
     }
 }
 
-TEST_CASE("checks of sequences and grids on the device give the host's errors") {
+TEST_CASE("checks on the device refuse the same sequences and slots as checks on the host") {
     const std::vector<std::uint32_t> values{0, 1, 2, 0xFFFF'FFFFU};
     const auto throws = [](auto check) { return error_of(check) != "no error"; };
     for (const std::uint32_t length : values) {

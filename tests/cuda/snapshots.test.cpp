@@ -63,7 +63,7 @@ tally some_batch(const mask_set& masks, std::uint32_t seed) {
 
 }  // namespace
 
-TEST_CASE("each snapshot of a device tally is read once, in order, with the accumulators of its time") {
+TEST_CASE("each snapshot of a device tally is read once, in order, with the accumulators at the time of the snapshot") {
     emulated_ring ring(4, 100);
     CHECK(!ring.next());
     std::uint64_t written = 0;
@@ -80,7 +80,8 @@ TEST_CASE("each snapshot of a device tally is read once, in order, with the accu
     }
 }
 
-TEST_CASE("a snapshot with reset sets the accumulators to zero and one without reset keeps them") {
+TEST_CASE(
+    "a device tally's snapshot with reset sets the accumulators to zero, and a snapshot without reset keeps them") {
     emulated_ring ring(2, 70);
     ring.accumulators.assign(70, 5);
     ring.take(false);
@@ -92,7 +93,9 @@ TEST_CASE("a snapshot with reset sets the accumulators to zero and one without r
     CHECK(!ring.next());
 }
 
-TEST_CASE("reading an overwritten snapshot is an error with its number, and later snapshots can be read") {
+TEST_CASE(
+    "reading an overwritten snapshot of a device tally is an error with the snapshot's number, and later ones can be "
+    "read") {
     emulated_ring ring(3, 4);
     for (std::uint64_t i = 1; i <= 4; ++i) {
         ring.accumulators.assign(4, i);
@@ -119,7 +122,7 @@ TEST_CASE("reading an overwritten snapshot is an error with its number, and late
     CHECK(ring.next() == std::vector<std::uint64_t>(4, 15));
 }
 
-TEST_CASE("a snapshot that is being written is not ready, and one that is being overwritten is lost") {
+TEST_CASE("a device tally's snapshot is not ready while it is written, and is lost while it is overwritten") {
     emulated_ring ring(2, 4);
     ring.take();
     ring.slots.slot(1)[0] = 0;  // between the first accumulator and the last

@@ -111,7 +111,8 @@ TEST_CASE("tensor parallelism shards heads and groups of compressed attention an
     }
 }
 
-TEST_CASE("an invalid dimension of compressed attention is an error that names it", "[compressed_attention][errors]") {
+TEST_CASE("an invalid dimension of compressed attention is an error that names the dimension",
+          "[compressed_attention][errors]") {
     const auto with = [](auto change) {
         compressed_attention copy = compressed(2, true, 2);
         change(copy);

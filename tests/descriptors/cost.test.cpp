@@ -214,7 +214,7 @@ TEST_CASE("parameters include all experts, norms and biases, and a tied table on
     CHECK(cost{}.add_parameters("norm", term::norm, 0).components().empty());
 }
 
-TEST_CASE("stored experts and applied experts are counted separately", "[cost]") {
+TEST_CASE("a cost counts the parameters of all stored experts and the FLOPs of only the applied experts", "[cost]") {
     cost sum;
     sum.add("moe.experts", linear{.in_features = 15, .out_features = 11, .applied = 6, .stored = 21});
     CHECK(sum.entries()[0].useful == 2 * 6 * 15 * 11);
@@ -291,7 +291,7 @@ using matmul_trace::sequence_list;
 using matmul_trace::step;
 using traced::check_against_trace;
 
-TEST_CASE("as_component merges all work under one name and changes no FLOPs", "[cost]") {
+TEST_CASE("as_component() puts all entries of a cost under one component name and changes no FLOPs", "[cost]") {
     const cost whole = attention + feed_forward + sparse + head;
     const cost sum_of_costs = whole.as_component("mtp");
     CHECK(traced::component_names(sum_of_costs) == std::set<std::string>{"mtp"});
@@ -309,7 +309,7 @@ TEST_CASE("as_component merges all work under one name and changes no FLOPs", "[
     CHECK(work_of(two) == work_of(attention + gqa{6, 2, 7, {}}.cost(causal)));
 }
 
-TEST_CASE("on_encoder counts the same layers over the encoder's tokens", "[cost]") {
+TEST_CASE("on_encoder() counts the layers of a cost over the encoder's tokens", "[cost]") {
     constexpr layer both_ways{.index = 0, .hidden_size = 15, .attends = mask::bidirectional()};
     cost encoder =
         gqa{.num_heads = 6, .num_kv_heads = 2, .head_dim = 7, .elementwise = {.norm = 14, .bias = 3}}.cost(both_ways);
@@ -349,7 +349,7 @@ TEST_CASE("on_encoder counts the same layers over the encoder's tokens", "[cost]
     });
 }
 
-TEST_CASE("on_encoder refuses by name a mask that has no encoder counterpart", "[cost][errors]") {
+TEST_CASE("on_encoder() of a mask without an encoder counterpart is an error that names the mask", "[cost][errors]") {
     const auto problem = [](const mask& attends) {
         return error_of([&] { return gqa{6, 2, 7, {}}.cost({.hidden_size = 15, .attends = attends}).on_encoder(); });
     };
@@ -370,8 +370,7 @@ TEST_CASE("on_encoder refuses by name a mask that has no encoder counterpart", "
     CHECK(named(longest + "x") == "component: a name must have 1 to 39 characters, got \"encoder." + longest + "x\"");
 }
 
-TEST_CASE("a detached cost counts only its forward, and a second forward under full recompute inside layers",
-          "[cost]") {
+TEST_CASE("a detached cost counts only forward FLOPs, and counts them twice in layers under full recompute", "[cost]") {
     cost whole = gqa{6, 2, 7, {}}.cost(windowed) + gated_mlp{37, {}}.cost(causal) + sparse;
     whole.add_state("mixer.state", 35);
     whole += vocabulary{.size = 101}.head_cost(15);
@@ -421,7 +420,8 @@ constexpr moe by_visits{
 
 }  // namespace
 
-TEST_CASE("experts with measured visits count their visits however many layers there are", "[cost][routed]") {
+TEST_CASE("experts with measured visits count only the measured visits, whatever the number of layers",
+          "[cost][routed]") {
     // Three layers with routers of their own; a visit is 3 matrices of 15 x 11 wherever it happens.
     const cost model = 2 * by_visits.cost(causal) + by_visits.cost(causal);
     CHECK(model == 3 * by_visits.cost(causal));
@@ -463,7 +463,8 @@ TEST_CASE("work that runs once per pass for any batch is added up over layers", 
     CHECK(seen.total(view::padded) == flops{4 * 3 * (3 * 111 + 7)});
 }
 
-TEST_CASE("measured visits spread evenly over the experts give the count from the config", "[cost][routed]") {
+TEST_CASE("measured expert visits that are spread evenly give the same FLOPs as experts per token from the config",
+          "[cost][routed]") {
     tally batch;
     batch.add({.length = 19});
     tally counted = batch;
@@ -473,8 +474,8 @@ TEST_CASE("measured visits spread evenly over the experts give the count from th
 
 TEST_CASE("two kinds of experts cannot share one measured count of visits", "[cost][routed][errors]") {
     const std::string two_kinds =
-        "moe.experts: experts of two kinds cannot share one measured number of visits: give `visits` of each another "
-        "measured(\"NAME\")";
+        "moe.experts: experts of two kinds cannot share one measured number of visits: give each kind its own "
+        "measured(\"NAME\") as `visits`";
     moe wide = by_visits;
     wide.intermediate_size = 13;
     CHECK(error_of([&] { return by_visits.cost(causal) + wide.cost(causal); }) == two_kinds);
@@ -483,8 +484,8 @@ TEST_CASE("two kinds of experts cannot share one measured count of visits", "[co
               return by_visits.cost(causal) +
                      cost{}.add("other", linear{.in_features = 15, .out_features = 33, .rows = accumulator::routed});
           }) ==
-          "other: experts of two kinds cannot share one measured number of visits: give `visits` of each another "
-          "measured(\"NAME\")");
+          "other: experts of two kinds cannot share one measured number of visits: give each kind its own "
+          "measured(\"NAME\") as `visits`");
     cost sum = by_visits.cost(causal);
     const cost before = sum;
     CHECK_THROWS_AS(sum += wide.cost(causal), error);
@@ -500,7 +501,8 @@ TEST_CASE("two kinds of experts cannot share one measured count of visits", "[co
           std::set<std::string>{"encoder.moe.router", "moe.experts"});
 }
 
-TEST_CASE("a batch without expert visits is an error for a model with measured experts", "[cost][routed][errors]") {
+TEST_CASE("a batch without measured expert visits is an error for a model whose experts count measured visits",
+          "[cost][routed][errors]") {
     const cost model = by_visits.cost(causal);
     const std::string missing =
         "routed: this cost counts experts by measured visits, and the tally has none: call add_routed with the visits "
@@ -588,14 +590,14 @@ TEST_CASE("a layer that runs again with shared weights costs the same FLOPs and 
     }
 }
 
-TEST_CASE("a part can declare 13 intermediate values, and a 14th is an error", "[cost][errors]") {
+TEST_CASE("a model part can declare 13 intermediate values, and a 14th is an error", "[cost][errors]") {
     static_assert(value::local(12) != 0);
     CHECK(error_of([] { return value::local(13); }) ==
           "value: must be from 0 to 12, since a part has at most 13 intermediate values, got 13");
     CHECK(error_of([] { return value::local(1U << 31U); }) != "no error");
 }
 
-TEST_CASE("the set of a part's values has a bit for each of 13 intermediate values", "[cost]") {
+TEST_CASE("the bit set of a model part's values has one bit for each of 13 intermediate values", "[cost]") {
     CHECK(value::local(12) == 0x8000);
     CHECK(value::local(0) == 2 * value::time);
 }
@@ -706,8 +708,8 @@ TEST_CASE("cost entries for one measured count merge if their useful and padded 
         CHECK(sum.entries()[0].parameters == 20);
         CHECK(sum.entries()[0].sharding == tensor_sharding::experts(2, 2));
         CHECK(error_of([&] { return sum.add_entry("experts", {}, entry(useful, 7)); }) ==
-              "experts: experts of two kinds cannot share one measured number of visits: give `visits` of each another "
-              "measured(\"NAME\")");
+              "experts: experts of two kinds cannot share one measured number of visits: give each kind its own "
+              "measured(\"NAME\") as `visits`");
         sum.add_entry("experts", {}, entry(useful, 7), measured("others"));
         CHECK(sum.entries().size() == 2);
     }
@@ -740,7 +742,7 @@ TEST_CASE("a constexpr cost holds as many entries as its template argument allow
           "weights: 2 are more than the 1 of this constant_cost: pass larger bounds");
 }
 
-TEST_CASE("the table of terms in the docs lists every term in order", "[cost]") {
+TEST_CASE("the table of product kinds (enum term) names every kind in the order of the enum", "[cost]") {
     for (std::size_t kind = 0; kind < term_count; ++kind) {
         const std::string_view name = meanings[kind].name;
         CHECK(is_of_indexer(static_cast<term>(kind)) == name.starts_with("index_"));

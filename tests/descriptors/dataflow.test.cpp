@@ -94,7 +94,8 @@ TEST_CASE("latent attention cost entries declare that they read the latents and 
           "5 scores(1 3 x 2 + 2), 6 values(1 2 3 x 2), 7 softmax(1 2 3), 8 o_proj(4 6)");
 }
 
-TEST_CASE("indexer cost entries declare that they read their own queries, keys and weights", "[dataflow]") {
+TEST_CASE("cost entries of an indexer declare that they read the indexer's own queries, keys and weights",
+          "[dataflow]") {
     constexpr lightning_indexer chosen{.num_heads = 4, .head_dim = 2, .query_size = 6};
     CHECK(flow_of(chosen.cost(where)) == "1 wq_b(), 2 wk(stream), 3 weights_proj(stream), 4 index_scores(1 x 2)");
     lightning_indexer other = chosen;
@@ -125,7 +126,8 @@ TEST_CASE("compressed attention cost entries declare that they read tokens and c
           "12 o_a_proj(7 10), 13 o_b_proj(12)");
 }
 
-TEST_CASE("feed-forward cost entries declare that they read the layer input, then their own results", "[dataflow]") {
+TEST_CASE("cost entries of a feed-forward block declare that they read the layer input or earlier results of the block",
+          "[dataflow]") {
     CHECK(flow_of(mlp{.intermediate_size = 9}.cost(where)) == "1 up_proj(stream), 2 down_proj(1)");
     CHECK(flow_of(gated_mlp{.intermediate_size = 9}.cost(where)) ==
           "1 gate_proj(stream), 2 up_proj(stream), 3 down_proj(1 2)");
@@ -189,7 +191,8 @@ TEST_CASE("hyper-connection cost entries declare that they read all residual str
           "1 input_mix_weight_down(stream), 2 input_mix_weight_up(1), 3 block_inject_weight(stream)");
 }
 
-TEST_CASE("vision tower cost entries declare that they read patches, then their own results", "[dataflow]") {
+TEST_CASE("cost entries of a vision tower declare that they read patches or earlier results of the tower",
+          "[dataflow]") {
     CHECK(flow_of(patch_embedding{.patch_size = 4}.cost(8)) == "1 input_linear(stream)");
     CHECK(flow_of(patch_merger{.hidden_size = 5, .out_features = 3}.cost()) == "1 up_proj(stream), 2 down_proj(1)");
     CHECK(flow_of(gated_patch_merger{.hidden_size = 5, .intermediate_size = 7, .out_features = 3}.cost()) ==

@@ -176,7 +176,8 @@ TEST_CASE("moe stores all experts and runs only the chosen ones", "[descriptors]
     CHECK(part.cost(causal_layer).parameters() == 7 * 3 * 15 * 11 + 15 * 7 + 3 * 15 * 23 + 15);
 }
 
-TEST_CASE("moe with a latent width counts shared projections into and out of it", "[descriptors][feed_forward]") {
+TEST_CASE("moe with a latent width counts shared projections into and out of the latent width",
+          "[descriptors][feed_forward]") {
     for (const bool gated : {true, false}) {
         CAPTURE(gated);
         const moe part{.num_experts = 7,
@@ -626,7 +627,7 @@ TEST_CASE("a product of dimensions that overflows names the component", "[descri
 
 // ---- the parts of a transformer that are not named ----
 
-TEST_CASE("a transformer without named blocks has grouped-query attention and a gated MLP", "[descriptors]") {
+TEST_CASE("transformer<> without template arguments has grouped-query attention and a gated MLP", "[descriptors]") {
     static_assert(std::is_same_v<transformer<>, transformer<gqa, gated_mlp>>);
     const transformer<> stack{.hidden_size = 64,
                               .num_layers = 2,

@@ -212,7 +212,8 @@ TEST_CASE("HSTU with unequal head dims executes 4 QK and 3 PV products, and its 
     }
 }
 
-TEST_CASE("the recsys-examples convention gives the published FLOPs of its benchmark", "[hstu][convention]") {
+TEST_CASE("the recsys-examples convention gives the FLOPs that the recsys-examples benchmark publishes",
+          "[hstu][convention]") {
     const cost model = benchmark_model().cost();
     const flop_counter counted(model, conventions::recsys_examples);
     const breakdown work = counted.evaluate(benchmark_batch(counted.masks()));
@@ -268,7 +269,7 @@ TEST_CASE("attention FLOPs of recsys-examples equal the exact count plus known t
     }
 }
 
-TEST_CASE("other conventions count HSTU by their own formulas", "[hstu][convention]") {
+TEST_CASE("conventions other than recsys-examples count HSTU by their own formulas", "[hstu][convention]") {
     const cost model = hstu_layer{.num_heads = 1, .attention_dim = 1, .linear_dim = 1, .residual = false}.cost(
         {.hidden_size = 1, .attends = mask::hstu({.max_attn_len = 2})});
     const parts s{.context = 2, .history = 5, .targets = 3, .group = 2};
@@ -289,7 +290,7 @@ TEST_CASE("other conventions count HSTU by their own formulas", "[hstu][conventi
     }
 }
 
-TEST_CASE("the FLOPs of single HSTU sequences add up to their batch", "[hstu][cost]") {
+TEST_CASE("the FLOPs of single HSTU sequences add up to the FLOPs of the batch", "[hstu][cost]") {
     const cost model = benchmark_model().cost();
     const flop_counter folded(model);
     flops sum;

@@ -223,7 +223,7 @@ TEST_CASE("mla may gate its output and reuse another layer's latent", "[latent_a
     }
 }
 
-TEST_CASE("a zero dimension of latent attention is an error that names it", "[latent_attention][errors]") {
+TEST_CASE("a zero dimension of latent attention is an error that names the dimension", "[latent_attention][errors]") {
     const auto without = [](auto change) {
         mla copy = part;
         change(copy);

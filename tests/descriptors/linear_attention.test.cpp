@@ -91,8 +91,9 @@ TEST_CASE("a gated delta net counts its projections, its convolution and three s
     }
 }
 
-TEST_CASE("the delta rule written as loops runs the counted multiply-adds and reads the stored values back",
-          "[linear_attention]") {
+TEST_CASE(
+    "a loop implementation of the delta rule runs the counted multiply-adds and reads back the values that it stored",
+    "[linear_attention]") {
     recurrence::counted work;
     for (int head = 0; head < 4; ++head) {
         recurrence::matrix_state state(3, 5);

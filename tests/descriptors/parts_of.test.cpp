@@ -92,8 +92,9 @@ TEST_CASE("a list of parts is empty only if the model has no parts", "[parts_of]
     static_assert(parts_of(small).size() == 6);  // a constant, which must give its memory back
 }
 
-TEST_CASE("a flop_counter of a descriptor uses its parts if the plan freezes weights, and its cost otherwise",
-          "[flop_counter]") {
+TEST_CASE(
+    "a flop_counter of a descriptor uses the model's parts if the plan freezes weights, and the model's cost otherwise",
+    "[flop_counter]") {
     const flop_counter plain(small);
     const flop_counter of_cost(small.cost());
     const tally batch = batch_of(of_cost);
@@ -126,7 +127,7 @@ TEST_CASE("a flop_counter of a descriptor uses its parts if the plan freezes wei
     CHECK(flop_counter(small.cost(), conventions::exact, head_alone()).total_flops(batch) > counted.total_flops(batch));
 }
 
-TEST_CASE("a flop_counter of a config uses its parts if the plan needs them, and its cost otherwise",
+TEST_CASE("a flop_counter of a config uses the model's parts if the plan needs parts, and the model's cost otherwise",
           "[flop_counter]") {
     const read_config config{.cost = small.cost(), .parts = parts_of(small)};
     const flop_counter counted(config, conventions::exact, head_alone());

@@ -57,7 +57,7 @@ flops training(std::uint64_t weights, std::uint64_t rows, std::uint64_t attentio
 
 }  // namespace
 
-TEST_CASE("Llama-2-7B has its known parameters and step FLOPs", "[presets]") {
+TEST_CASE("the Llama-2-7B preset has the expected number of parameters and step FLOPs", "[presets]") {
     constexpr constant_cost model = presets::llama_2_7b.cost();
     static_assert(model.parameters() == 6'738'415'616);
     // Four square projections and three matrices of the MLP a layer, and the lm_head.
@@ -68,7 +68,7 @@ TEST_CASE("Llama-2-7B has its known parameters and step FLOPs", "[presets]") {
     CHECK(step(model, mixed) == flops{146'410'737'500'160});  // enumerated
 }
 
-TEST_CASE("Llama-3-8B has its known parameters and step FLOPs", "[presets]") {
+TEST_CASE("the Llama-3-8B preset has the expected number of parameters and step FLOPs", "[presets]") {
     constexpr constant_cost model = presets::llama_3_8b.cost();
     static_assert(model.parameters() == 8'030'261'248);
     // q and output 4096 x 4096, k and v 4096 x (8 x 128).
@@ -86,7 +86,7 @@ TEST_CASE("Llama-3-8B has its known parameters and step FLOPs", "[presets]") {
     static_assert(compiled == flops{421'651'971'833'856});
 }
 
-TEST_CASE("Llama-3-70B has its known parameters and step FLOPs", "[presets]") {
+TEST_CASE("the Llama-3-70B preset has the expected number of parameters and step FLOPs", "[presets]") {
     constexpr constant_cost model = presets::llama_3_70b.cost();
     static_assert(model.parameters() == 70'553'706'496);
     constexpr std::uint64_t weights = 80ULL * (2 * 8192 * 8192 + 2 * 8192 * 1024 + 3 * 8192 * 28672) + 128256ULL * 8192;
@@ -101,7 +101,7 @@ TEST_CASE("Llama-3-70B has its known parameters and step FLOPs", "[presets]") {
     CHECK(evaluate(padded.cost(), sums).total(view::padded) == flops{3'680'166'349'897'728});
 }
 
-TEST_CASE("Llama-3.1-405B has its known parameters and step FLOPs", "[presets]") {
+TEST_CASE("the Llama-3.1-405B preset has the expected number of parameters and step FLOPs", "[presets]") {
     constexpr constant_cost model = presets::llama_3_1_405b.cost();
     static_assert(model.parameters() == 405'853'388'800);
     constexpr std::uint64_t weights =
@@ -112,7 +112,7 @@ TEST_CASE("Llama-3.1-405B has its known parameters and step FLOPs", "[presets]")
     CHECK(step(model, mixed) == flops{8'750'426'077'790'208});   // enumerated
 }
 
-TEST_CASE("Mistral-7B has its known parameters and step FLOPs", "[presets]") {
+TEST_CASE("the Mistral-7B preset has the expected number of parameters and step FLOPs", "[presets]") {
     constexpr constant_cost model = presets::mistral_7b.cost();
     static_assert(model.parameters() == 7'241'732'096);
     constexpr std::uint64_t weights = 32ULL * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336) + 32000 * 4096;
@@ -126,7 +126,7 @@ TEST_CASE("Mistral-7B has its known parameters and step FLOPs", "[presets]") {
     CHECK(step(model, {8192}) == flops{389'075'718'635'520});  // enumerated
 }
 
-TEST_CASE("Mixtral-8x7B has its known parameters and step FLOPs", "[presets]") {
+TEST_CASE("the Mixtral-8x7B preset has the expected number of parameters and step FLOPs", "[presets]") {
     constexpr constant_cost model = presets::mixtral_8x7b.cost();
     static_assert(model.parameters() == 46'702'792'704);
     constexpr std::uint64_t attention = 2 * 4096 * 4096 + 2 * 4096 * 1024;
@@ -139,7 +139,7 @@ TEST_CASE("Mixtral-8x7B has its known parameters and step FLOPs", "[presets]") {
     CHECK(step(model, mixed) == flops{278'477'760'626'688});  // enumerated
 }
 
-TEST_CASE("Qwen3-30B-A3B has its known parameters and step FLOPs", "[presets]") {
+TEST_CASE("the Qwen3-30B-A3B preset has the expected number of parameters and step FLOPs", "[presets]") {
     constexpr constant_cost model = presets::qwen3_30b_a3b.cost();
     static_assert(model.parameters() == 30'532'122'624);
     // Heads of 128 on a width of 2048: 32 of them are 4096 wide.
@@ -152,7 +152,7 @@ TEST_CASE("Qwen3-30B-A3B has its known parameters and step FLOPs", "[presets]") 
     CHECK(step(model, mixed) == flops{71'906'006'925'312});   // enumerated
 }
 
-TEST_CASE("gpt-oss-20B has its known parameters and step FLOPs", "[presets]") {
+TEST_CASE("the gpt-oss-20B preset has the expected number of parameters and step FLOPs", "[presets]") {
     constexpr constant_cost model = presets::gpt_oss_20b.cost();
     static_assert(model.parameters() == 20'914'757'184);
     constexpr std::uint64_t attention = 2 * 2880 * 4096 + 2 * 2880 * 512;
@@ -168,7 +168,7 @@ TEST_CASE("gpt-oss-20B has its known parameters and step FLOPs", "[presets]") {
     CHECK(step(model, {200, 300, 700}) == flops{26'230'839'312'384});  // enumerated: the same ΣL and ΣL²
 }
 
-TEST_CASE("gemma-3-1b has its known parameters and step FLOPs", "[presets]") {
+TEST_CASE("the gemma-3-1b preset has the expected number of parameters and step FLOPs", "[presets]") {
     constexpr constant_cost model = presets::gemma_3_1b.cost();
     static_assert(model.parameters() == 999'885'952);
     // Four heads of 256 share one of keys and values.
@@ -182,7 +182,7 @@ TEST_CASE("gemma-3-1b has its known parameters and step FLOPs", "[presets]") {
     CHECK(step(model, {200, 300, 700}) == flops{7'292'642'279'424});  // enumerated: the same ΣL and ΣL²
 }
 
-TEST_CASE("GPT-2 has its known parameters and step FLOPs", "[presets]") {
+TEST_CASE("the GPT-2 preset has the expected number of parameters and step FLOPs", "[presets]") {
     constexpr constant_cost model = presets::gpt2.cost();
     static_assert(model.parameters() == 124'439'808);
     constexpr std::uint64_t weights = 12 * (4 * 768 * 768 + 2 * 768 * 3072) + 50257 * 768;
@@ -314,7 +314,8 @@ constexpr transformer<gqa, mlp> starcoder2_7b{
 
 }  // namespace
 
-TEST_CASE("descriptors of other published models have as many parameters as their implementations", "[presets]") {
+TEST_CASE("descriptors of published models without a preset have as many parameters as the models' implementations",
+          "[presets]") {
     CHECK(qwen2_5_7b.cost().parameters() == 7'615'616'512);
     CHECK(qwen3_8b.cost().parameters() == 8'190'735'360);
     CHECK(qwen1_5_moe.cost().parameters() == 14'315'784'192);
@@ -327,7 +328,8 @@ TEST_CASE("descriptors of other published models have as many parameters as thei
     CHECK(starcoder2_7b.cost().parameters() == 7'173'923'840);
 }
 
-TEST_CASE("descriptors of other published models have the FLOPs of an enumerated step", "[presets]") {
+TEST_CASE("descriptors of published models without a preset have the FLOPs of an enumerated training step",
+          "[presets]") {
     CHECK(step(qwen2_5_7b.cost(), edges) == flops{316'031'659'302'912});
     CHECK(step(qwen2_5_7b.cost(), mixed) == flops{155'356'225'339'392});
     CHECK(step(qwen3_8b.cost(), mixed) == flops{167'618'027'716'608});

@@ -174,7 +174,7 @@ TEST_CASE("state-space layers count elementwise parameters, and a zero dimension
     CHECK(problem(rg_lru{.lru_width = 12, .conv_kernel = 4}) == "num_attention_heads: must be at least 1, got 0");
     CHECK(problem(rg_lru{.lru_width = 12, .num_blocks = 3}) == "conv1d_width: must be at least 1, got 0");
     CHECK(problem(rg_lru{.lru_width = 13, .num_blocks = 3, .conv_kernel = 4}) ==
-          "lru_width: must be a multiple of its 3 blocks, got 13");
+          "lru_width: must be a multiple of the number of blocks (3), got 13");
     CHECK(problem(short_convolution{}) == "conv_L_cache: must be at least 1, got 0");
 }
 

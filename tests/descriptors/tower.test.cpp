@@ -267,7 +267,9 @@ std::uint64_t pairs_or_nothing(const mask& which, const grid& g) {
 
 }  // namespace
 
-TEST_CASE("the numbers of strided grid cells and of their windows equal repeated halving of the grid") {
+TEST_CASE(
+    "the numbers of strided grid cells and of windows over these cells equal the numbers from repeated halving of the "
+    "grid") {
     for (std::uint32_t h = 1; h < 14; ++h) {
         for (std::uint32_t w = 1; w < 14; ++w) {
             grid up{2, h, w};
@@ -377,7 +379,7 @@ TEST_CASE("the number of unmasked patches is rounded as in MAE") {
           "mask_ratio: must be from 0 to 1000000, got 1000001");
 }
 
-TEST_CASE("a layer over grid cells costs as much per cell as the same layer over tokens costs per token") {
+TEST_CASE("the FLOPs per cell of a layer over grid cells equal the FLOPs per token of the same layer over tokens") {
     const mask cells = unit::strided_cells(1, 2);
     const floptally::layer where{0, 12, mask::level_windows(3, 1, false, false)};
     const cost tokens = floptally::mha{.num_heads = 3, .head_dim = 4, .elementwise = {.norm = 24}}.cost(where);
@@ -394,7 +396,7 @@ TEST_CASE("a layer over grid cells costs as much per cell as the same layer over
               .low() == linears + cores);
 }
 
-TEST_CASE("the number of strided audio frames equals that of a sliding convolution") {
+TEST_CASE("the number of strided audio frames equals the number of outputs of a sliding convolution") {
     // Kernel, stride and padding of convolutions one after the other: Whisper's stem, wav2vec 2.0's seven.
     struct convolution {
         std::int64_t kernel;
@@ -537,7 +539,7 @@ TEST_CASE("the number of outputs of convolutions over time equals an enumeration
           "conv_kernel: kernel_size, stride and dilation must be at least 1, got 2, 0 and 1");
 }
 
-TEST_CASE("layers over frames or grid cells cost the same as layers over as many tokens") {
+TEST_CASE("layers over frames or grid cells cost the same as layers over an equal number of tokens") {
     cost layer;
     layer.add("mlp", linear{.in_features = 3, .out_features = 5, .weight = "up"});
     layer.add("core", attention_core{.num_heads = 2, .qk_head_dim = 7, .v_head_dim = 11}, mask::bidirectional());
@@ -609,7 +611,7 @@ TEST_CASE("images and audio with padding have different useful and padded FLOPs"
     CHECK(t.pairs(view::padded, unit::strided_frames(1, 2)) == 1500);
 }
 
-TEST_CASE("input that a tower cannot process is an error with its name and changes nothing") {
+TEST_CASE("input that a tower cannot process is an error that names the input and leaves the tally unchanged") {
     const mask_set masks = set_of({unit::merged_patches(2), mask::clip_squares()});
     tally vision{masks};
     vision.add(grid{1, 4, 6});
@@ -655,7 +657,8 @@ TEST_CASE("input that a tower cannot process is an error with its name and chang
     CHECK(text == tally{});
 }
 
-TEST_CASE("an audio clip gives a decoder keys only if the audio tower's output is declared as keys") {
+TEST_CASE(
+    "an audio clip adds cross-attention keys for a decoder only if the audio tower's output is declared as keys") {
     floptally::model_config model;
     CHECK(keys_of(model, audio_clip{9}) == 0);
     model.towers.push_back({.in = modality::audio, .units = unit::level_cells({.field = 3, .stride = 2})});

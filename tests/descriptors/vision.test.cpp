@@ -127,7 +127,7 @@ TEST_CASE("a pooling head counts one query that attends every token, and an MLP"
           }) == "num_attention_heads: must divide hidden_size (6), got 4");
 }
 
-TEST_CASE("a zero size of a vision layer is an error that names it", "[vision]") {
+TEST_CASE("a zero size of a vision layer is an error that names the size", "[vision]") {
     const auto problem = [](const auto& part, auto... of) {
         return error_of([&] { static_cast<void>(part.cost(of...)); });
     };

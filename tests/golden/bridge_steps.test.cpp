@@ -227,7 +227,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "Megatron-Bridge's published DeepSeek-V4 Flash count has full windows, a trained indexer and no "
+    "Megatron-Bridge's published DeepSeek-V4 Flash count takes a whole window for each query, a trained indexer and no "
     "hyper-connections") {
     const json config = config_of("DeepSeek-V4 Flash");
     const std::int64_t length = 4096;
@@ -273,7 +273,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "Megatron-Bridge's published Llama 3 70B LoRA count omits gradients of frozen weights and has short documents") {
+    "Megatron-Bridge's published Llama 3 70B LoRA count omits gradients of frozen weights and fits packs of short "
+    "documents") {
     const json config = config_of("Llama 3 70B");
     const std::int64_t length = 4096;
     // The products of one token, next to no attention: two of three passes run where no weight trains.

@@ -137,7 +137,8 @@ TEST_CASE("torchtitan's FLOPs for DeepSeek-V4-Flash are the exact FLOPs plus six
     CHECK(page.find("| " + spaced(sum) + " |") != std::string::npos);
 }
 
-TEST_CASE("MaxText's FLOPs for DeepSeek-V4-Flash are its convention's plus three named terms") {
+TEST_CASE(
+    "MaxText's FLOPs for DeepSeek-V4-Flash are those of the library's MaxText convention plus three named terms") {
     // calculate_deepseek4_tflops_training_per_device of AI-Hypercomputer/maxtext@e591f30cbbf2, with its config
     // deepseek4-284b.yml, one sequence a device, run on fractions.
     struct counted {

@@ -92,7 +92,8 @@ std::uint64_t backward_of(const breakdown& work) { return number(work.backward(v
 
 }  // namespace
 
-TEST_CASE("an indexer of sparse attention that trains runs the FLOPs that PyTorch counts", "[indexer]") {
+TEST_CASE("the counted FLOPs of a trained indexer of sparse attention equal those of PyTorch's FLOP counter",
+          "[indexer]") {
     const json measured = golden("indexer.json");
     const json& model = measured["model"];
     const auto parts = two_layers(model);

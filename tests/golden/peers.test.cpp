@@ -364,8 +364,9 @@ TEST_CASE("conventions give the numbers of public FLOP counters, apart from the 
     }
 }
 
-TEST_CASE("the terms between a public counter's FLOPs and the exact FLOPs equal an enumeration of their parts",
-          "[convention][peers][comparison]") {
+TEST_CASE(
+    "comparison terms from a public counter's FLOPs to the exact FLOPs equal the parts enumerated for that counter",
+    "[convention][peers][comparison]") {
     const std::map<std::string, std::string> part_of_term{{"windows", "attention_pairs"},
                                                           {"causal_pairs", "attention_pairs"},
                                                           {"router", "router"},
@@ -418,7 +419,7 @@ TEST_CASE("the terms between a public counter's FLOPs and the exact FLOPs equal 
     CHECK(compared == 175);
 }
 
-TEST_CASE("every convention is compared with its counter's numbers in peers.json or in a named test file", "[peers]") {
+TEST_CASE("each convention is compared with its public FLOP counter in peers.json or in a named test file", "[peers]") {
     struct shown_elsewhere {
         std::string_view preset;
         std::string_view file;

@@ -131,7 +131,7 @@ TEST_CASE("each published config names its repository, its revision or the day i
     CHECK(revisions >= 70);
 }
 
-TEST_CASE("a published config under terms other than an open licence has only keys that a count depends on") {
+TEST_CASE("a published config without an open licence contains only keys that affect a count") {
     std::size_t number = 0;
     for (const json& model : published()) {
         if (is_open(model["terms"]) || skipped_when_sanitized(number++, 10)) {
@@ -193,7 +193,8 @@ TEST_CASE("the models tested against PyTorch include the model type of every pub
     CHECK(composites >= 30);
 }
 
-TEST_CASE("a multimodal config without a tie_word_embeddings key ties weights as in its version of transformers") {
+TEST_CASE(
+    "a multimodal config without a tie_word_embeddings key ties weights as in the config's version of transformers") {
     // The matrix of the lm_head: that many rows of the text's width.
     constexpr std::uint64_t mistral_head = std::uint64_t{131072} * 5120;
     json config = config_of("mistralai/Mistral-Small-3.2-24B-Instruct-2506");
@@ -256,7 +257,7 @@ TEST_CASE("each alias of a model type costs the same as the model type") {
     CHECK(exaone == floptally::read_config(config, {.strict = false}).cost);  // nor num_layers of llama
 }
 
-TEST_CASE("class names in the spelling of older config files are known") {
+TEST_CASE("model class names in the spelling of older config files are recognised") {
     const auto named = [](const char* model_type, const char* architecture) {
         return floptally::read_config(json{{"model_type", model_type}, {"architectures", {architecture}}}).cost;
     };
@@ -274,7 +275,7 @@ TEST_CASE("a T5 config with an untied lm_head is counted as tied, with a note") 
     CHECK(floptally::read_config(config_of("huggyllama/llama-7b")).notes.empty());
 }
 
-TEST_CASE("the layer list of a saved GPT-Neo config is used rather than its pattern") {
+TEST_CASE("the layer list of a saved GPT-Neo config is used rather than the config's layer pattern") {
     const auto cost_of = [](const json& fields) {
         json config{{"model_type", "gpt_neo"}, {"num_layers", 2}};
         config.update(fields);

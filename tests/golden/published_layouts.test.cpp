@@ -103,7 +103,7 @@ TEST_CASE("published runs fit the memory of their GPUs with the settings of thei
                                                 "llama31_405b_pretrain_128gpu_gb200_fp8cs_config mb1"});
 }
 
-TEST_CASE("a predicted step with kernels at their peak is never longer than the measured one") {
+TEST_CASE("a predicted step with kernels at peak rates is never longer than the measured step") {
     const json all = golden("published_layouts.json");
     const json published = golden("published.json");
     const json models = golden("models.json");

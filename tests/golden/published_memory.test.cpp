@@ -80,7 +80,9 @@ double gib_of_row(const json& row, const json& published) {
 
 }  // namespace
 
-TEST_CASE("peaks of memory that torchtitan publishes are met within 15 percent, or have a reason") {
+TEST_CASE(
+    "predicted peak memory is within 15 percent of torchtitan's published peak, or a reason for the difference is "
+    "listed") {
     const json published = golden("published.json");
     const json runs = golden("published_memory.json");
     std::size_t met = 0;

@@ -89,7 +89,7 @@ void fill(tally& batch) {
 
 }  // namespace
 
-TEST_CASE("the parts of every config add up to its cost, entry by entry") {
+TEST_CASE("the costs of the parts of every config add up to the config's cost, entry by entry") {
     for (const model_config& model : every_model()) {
         INFO(model.model_type);
         CHECK(rows_of(cost_of(model.parts)) == rows_of(model.cost));

@@ -109,7 +109,7 @@ flops flops_of_pairs(const json& run) {
 
 }  // namespace
 
-TEST_CASE("every real model counts exactly what PyTorch counts, forward and backward") {
+TEST_CASE("the counted forward and backward FLOPs of every real model equal PyTorch's count") {
     std::size_t runs = 0;
     std::size_t number = 0;
     for (const json& model : zoo()) {
@@ -144,7 +144,7 @@ TEST_CASE("every real model counts exactly what PyTorch counts, forward and back
     CHECK(runs >= (is_sanitized ? 40U : 1000U));
 }
 
-TEST_CASE("every real model has exactly its number of parameters") {
+TEST_CASE("the counted parameters of every real model equal the model's number of parameters") {
     std::size_t number = 0;
     for (const json& model : zoo()) {
         if (skipped_when_sanitized(number++, 25)) {

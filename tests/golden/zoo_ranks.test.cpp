@@ -63,7 +63,7 @@ std::string field_of_error(const model_config& model, const parallel_sizes& size
 
 }  // namespace
 
-TEST_CASE("two ranks of every tested model share its work, or an error says why they cannot") {
+TEST_CASE("two ranks of every tested model split the model's work, or an error says why the work cannot be split") {
     // Parts that have no rule of splitting, since no framework that we know splits them, and sizes that are odd;
     // embeddings and heads of diffusion models and of series among them.
     const std::set<std::string> known{"actions/state_proj",

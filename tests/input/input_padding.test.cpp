@@ -121,7 +121,7 @@ TEST_CASE("padding by cause is absent if nothing is padded or the cause is unkno
     CHECK_FALSE(count(plain, {.lengths = visits.lengths, .measured = {{"routed", 4, 6}}}).padding.has_value());
 }
 
-TEST_CASE("a measured accumulator that the model does not count is an error with its name") {
+TEST_CASE("a measured accumulator that the model does not count is an error with the accumulator's name") {
     const model_config plain = with_vocabulary(33);
     CHECK(error_of([&] {
               return count(plain, {.measured = {{"prompt_tokens", 4, 4}}});

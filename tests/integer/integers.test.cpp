@@ -311,7 +311,7 @@ TEST_CASE("the what() text of an error contains its field and its problem") {
     CHECK(copy.field() == "text_config.hidden_size");
 }
 
-TEST_CASE("an overflow is an error, and an error is a std::runtime_error") {
+TEST_CASE("class overflow derives from class error, and class error derives from std::runtime_error") {
     STATIC_REQUIRE(std::is_base_of_v<error, overflow>);
     STATIC_REQUIRE(std::is_base_of_v<std::runtime_error, error>);
     STATIC_REQUIRE(std::is_nothrow_copy_constructible_v<error>);

@@ -241,7 +241,8 @@ TEST_CASE("a saved state with a wrong type, a missing key or a value out of rang
           }).find("are not among the durations: the saved histogram is damaged") != std::string::npos);
 }
 
-TEST_CASE("a saved state that is truncated or has a flipped bit is refused or loads with its old meaning") {
+TEST_CASE(
+    "a truncated saved state is refused, and a saved state with a flipped bit is refused or loads the same values") {
     const json state = state_json();
     const std::string whole = state.dump();
     const auto refused = [](const std::string& text) {

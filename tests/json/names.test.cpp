@@ -32,7 +32,7 @@ meter on(const std::string& accelerator, const std::string& precision) {
 
 }  // namespace
 
-TEST_CASE("a name that is not UTF-8 is an error in the call that passes it") {
+TEST_CASE("a name that is not UTF-8 is an error in the call that passes the name") {
     CHECK(error_of([] { on(latin1, ""); }) == "accelerator: must be UTF-8, got \"caf?\"");
     CHECK(error_of([] { on("", latin1); }) == "precision: must be UTF-8, got \"caf?\"");
     meter m = on(utf8, utf8);

@@ -97,7 +97,7 @@ void compare(const meter& m, const nlohmann::json& expected) {
 
 }  // namespace
 
-TEST_CASE("a saved state with a flipped bit is refused or loads with exactly its old meaning") {
+TEST_CASE("a saved state with a flipped bit is refused or loads exactly the same values") {
     meter m = fresh();
     count_from(m, 0, 3);
     m.goodput().begin();

@@ -12,7 +12,7 @@
 
 namespace waterfall_json_test {
 
-TEST_CASE("the JSON of a step by component has integers as strings that add up") {
+TEST_CASE("the JSON of a component waterfall writes the lost GPU time as integer strings that add up") {
     floptally::time_breakdown timed{.step = {.seconds = 1, .gpus = 2, .peak_tflops = 100}};
     floptally::breakdown work;
     work.append("mlp").useful[0] = 50'000'000'000'000;

@@ -31,7 +31,7 @@ TEST_CASE("an empty any_function converts to false", "[any_function]") {
     CHECK(any_function<int(int)>(doubled));
 }
 
-TEST_CASE("copies of an any_function have their own state and free it", "[any_function]") {
+TEST_CASE("each copy of an any_function has its own state and frees this state", "[any_function]") {
     const auto alive = std::make_shared<int>(0);
     {
         any_function<int()> counts([alive, calls = 0]() mutable { return ++calls; });

@@ -460,7 +460,7 @@ TEST_CASE("useful and windowed pairs of context-parallel ranks equal an enumerat
     CHECK(rows == 90);
 }
 
-TEST_CASE("the max over mean of causal pairs has its known value for each context-parallel token split",
+TEST_CASE("the max over mean of causal pairs has the expected value for each context-parallel token split",
           "[context_parallel]") {
     placed_sequences row;
     row.add({.length = 64});
@@ -809,7 +809,7 @@ TEST_CASE("a context-parallel pack accepts lengths, boundaries and padded rows l
     CHECK(padded.tokens() == 24);
 }
 
-TEST_CASE("max over mean of rank loads is an error exactly if computing it exceeds 128 bits", "[context_parallel]") {
+TEST_CASE("max over mean of rank loads is an error exactly if the computation exceeds 128 bits", "[context_parallel]") {
     using floptally::uint128;
     constexpr uint128 most = ~uint128{0};
     const uint128 third = most / 3;  // and nothing is left

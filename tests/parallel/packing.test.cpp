@@ -16,7 +16,7 @@ using numbers = std::vector<std::uint64_t>;
 
 }  // namespace
 
-TEST_CASE("packing places the longest sample first, each in the first pack with room for it", "[packing]") {
+TEST_CASE("packing places samples from longest to shortest, each in the first pack with enough room", "[packing]") {
     const numbers lengths{1, 4, 5, 2};
     CHECK(pack_by_capacity(lengths, 6).pack_of == numbers{0, 1, 0, 1});
     // Where more packs are asked for, the fullest gives up its largest sample; of two as full the first.
@@ -54,7 +54,8 @@ TEST_CASE("a packing lists the samples and boundaries of each pack and the pack 
     CHECK(pack_by_capacity(numbers{4, 4, 4}, 8).pack_of == numbers{0, 0, 1});
 }
 
-TEST_CASE("packing fills four packs exactly with eight samples that add up to their capacity in pairs", "[packing]") {
+TEST_CASE("packing fills four packs exactly with eight samples if pairs of samples add up to the capacity",
+          "[packing]") {
     // 7 + 1, 6 + 2, 5 + 3, 4 + 4: eight samples fill four packs of eight.
     CHECK(pack_by_capacity(numbers{7, 6, 5, 4, 4, 3, 2, 1}, 8).pack_of == numbers{0, 1, 2, 3, 3, 2, 1, 0});
 }

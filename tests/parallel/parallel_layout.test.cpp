@@ -247,7 +247,8 @@ TEST_CASE("an impossible parallel layout is an error that names the axis") {
           }) == apart);
 }
 
-TEST_CASE("experts divide a stage's ranks by their own axis order and tensor-parallel size") {
+TEST_CASE(
+    "the ranks of a pipeline stage are divided for experts by the experts' own axis order and tensor-parallel size") {
     // AReaL's measured run: attention by tp 2 and cp 4, eight whole experts on the same eight ranks.
     const parallel_layout areal({.cp = 4, .tp = 2, .ep = 8, .etp = 1}, 8, 3);
     CHECK(group_of(areal, parallel_axis::tp) == ranks{2, 3});

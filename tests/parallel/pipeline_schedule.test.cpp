@@ -270,7 +270,7 @@ TEST_CASE("ZB-V ranks with equal loads and three equally long passes have no bub
     }
 }
 
-TEST_CASE("ZB-H1 fitted to measured pass times never ends after 1F1B and stores no more activations") {
+TEST_CASE("ZB-H1 fitted to measured pass times never ends after 1F1B and stores no more activations than 1F1B") {
     std::mt19937_64 random(17);
     const auto up_to = [&](std::uint64_t most) { return random() % (most + 1); };
     std::size_t sooner = 0;

@@ -267,7 +267,7 @@ TEST_CASE("tp and pp ranks of a dense model run the matmuls of their sharded sha
     }
 }
 
-TEST_CASE("ranks are counted with uneven pipelines, empty model chunks and a vocabulary padded for tp") {
+TEST_CASE("FLOPs of ranks are counted for uneven pipelines, empty model chunks and a vocabulary padded for tp") {
     const std::vector<std::vector<std::uint64_t>> layers{{0, 4, 5}, {}, {1, 2, 3}};
     const rank_options options{.layers_of_chunks = {1, 0, 3, 2, 0, 0}, .tensor = {.make_vocab_size_divisible_by = 16}};
     std::size_t number = 0;
@@ -485,7 +485,7 @@ TEST_CASE("latent projections of experts are replicated on every tp rank") {
     }
 }
 
-TEST_CASE("recurrent states are sharded by whole heads, and every convention adds up over tp ranks") {
+TEST_CASE("recurrent states are sharded by whole heads, and the FLOPs of every convention add up over tp ranks") {
     const layer where{0, hidden, mask::causal()};
     const mamba2 scan{.num_heads = 4, .head_dim = 6, .n_groups = 2, .state_size = 3, .conv_kernel = 4};
     const gated_delta_net delta{
@@ -869,7 +869,7 @@ TEST_CASE("a wrong or contradictory sharding of a cost entry is an error that na
           "several");
 }
 
-TEST_CASE("a user's cost entry without a sharding or with too small a matrix is an error that names it") {
+TEST_CASE("a user's cost entry without a sharding or with too small a matrix is an error that names the entry") {
     const auto split = [](const cost_entry& entry, std::uint64_t tp, std::uint64_t ep = 1) {
         cost own;
         own.add_entry("mine", {}, entry);
@@ -938,8 +938,7 @@ TEST_CASE("an lm_head with one input feature is sharded by rows, and a replicate
     CHECK((useful(0, 1) == 3 && useful(1, 1) == 2));
 }
 
-TEST_CASE(
-    "a user's layer without a declared sharding is an error under tensor parallelism, and one with it is sharded") {
+TEST_CASE("under tensor parallelism a user's layer must declare its sharding, and a missing declaration is an error") {
     cost own;
     own.add("memory", linear{.in_features = hidden, .out_features = 12, .weight = "table"});
     const std::vector<model_part> model{{.name = "layer", .cost = own, .first_layer = 0}};

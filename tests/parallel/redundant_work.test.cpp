@@ -113,7 +113,7 @@ executed_work run_all(const parallel_sizes& sizes, const std::vector<std::vector
 
 }  // namespace
 
-TEST_CASE("a vision tower that runs on every cp and tp rank counts as executed on each and as useful once",
+TEST_CASE("a vision tower that runs on every cp and tp rank counts as executed on each rank and as useful once",
           "[redundant_work]") {
     const model_config model = sees_images();
     const std::vector<std::vector<sample>> batch{{{12, {1, 2, 3}}, {7, {2, 2, 2}}}, {{9, {1, 3, 3}}}};
@@ -186,7 +186,7 @@ TEST_CASE("a weight replicated over tp counts as executed once per tp rank, and 
                                         {"attention.qkv/q_proj", parallel_axis::dp}})) == once + flops{2 * 3 * k_proj});
 }
 
-TEST_CASE("an invalid redundant-work setting is an error that names it", "[redundant_work]") {
+TEST_CASE("an invalid redundant-work setting is an error that names the setting", "[redundant_work]") {
     const model_config model = sees_images();
     const parallel_layout layout({.cp = 2}, 2, 0);
     const auto refusal = [&](const redundant_work& repeated) {

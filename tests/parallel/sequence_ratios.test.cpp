@@ -260,7 +260,8 @@ TEST_CASE("reducing a loss over the same ranks twice is an error") {
     CHECK(ends == std::vector<std::string>(2, no_error()));
 }
 
-TEST_CASE("a numerator and a denominator with different scopes are an error unless allowed") {
+TEST_CASE(
+    "a numerator and a denominator with different scopes are an error unless the caller allows different scopes") {
     // The loss that was off by tp: its sum over dp, its tokens over dp x tp.
     const statistic_scope over_dp = scopes::microbatch;
     const statistic_scope over_tp_too = scopes::microbatch.along(parallel_axis::tp, placement::sharded);

@@ -182,7 +182,7 @@ TEST_CASE("text and image counts are bit-identical for every layout with separat
     CHECK(without_images);
 }
 
-TEST_CASE("a wrong scope for images only is an error on every rank that names images") {
+TEST_CASE("a scope that is wrong only for images is an error on every rank, and the error names the images") {
     const parallel_sizes sizes{.dp = 2, .cp = 2, .tp = 2, .pp = 2};
     const auto declared = [](const statistic_scope& images) {
         return tally_scope(scopes::microbatch).with(modality::vision, images);
@@ -488,7 +488,7 @@ TEST_CASE("a tower that tensor parallelism cannot divide is an error with the to
           }) == "no error");
 }
 
-TEST_CASE("any number of prefix tokens of a tower is sharded like its patches") {
+TEST_CASE("any number of prefix tokens of a tower is sharded like the tower's patches") {
     const gqa attention{.num_heads = 4, .num_kv_heads = 4, .head_dim = 8, .fused_qkv = true};
     const cost layer = attention.cost({.hidden_size = 32, .attends = mask::bidirectional()});
     for (const std::uint64_t prefix : {1U, 4U, 5U}) {

@@ -57,7 +57,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- the package itself ----
 
 
-def test_no_adopt_module_imports_the_trainer_that_it_replaces() -> None:
+def test_no_drop_in_replacement_module_imports_the_package_of_its_trainer() -> None:
     trainers = "deepspeed lightning maxtext megatron nemo_automodel torch torchtitan transformers verl"
     code = (
         "import sys, floptally.adopt\n"
@@ -69,7 +69,7 @@ def test_no_adopt_module_imports_the_trainer_that_it_replaces() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_adopting_a_trainer_without_a_drop_in_is_an_attribute_error() -> None:
+def test_adopting_a_trainer_without_a_drop_in_replacement_is_an_attribute_error() -> None:
     assert set(adopt.__all__) <= set(dir(adopt))
     with pytest.raises(AttributeError, match="axolotl"):
         adopt.axolotl  # noqa: B018
@@ -79,14 +79,14 @@ def test_adopting_a_trainer_without_a_drop_in_is_an_attribute_error() -> None:
 
 
 @pytest.mark.parametrize("case", cases("megatron"))
-def test_megatron_drop_in_returns_the_stored_reference_counts(case: dict[str, Any]) -> None:
+def test_megatron_drop_in_replacement_returns_the_stored_reference_counts(case: dict[str, Any]) -> None:
     args = arguments("megatron", case)
     assert megatron.num_floating_point_operations(args, **case["call"]) == case["expected"]
     if "lengths" in case:
         assert megatron.num_floating_point_operations(args, 0, lengths=case["lengths"]) == case["expected"]
 
 
-def test_megatron_drop_in_counts_the_same_from_lengths_and_from_sums_of_lengths() -> None:
+def test_megatron_drop_in_replacement_counts_the_same_from_lengths_and_from_sums_of_lengths() -> None:
     args = arguments("megatron", named("megatron", "deepseek-v3, mtp 1/packed"))
     exact = functools.partial(megatron.num_floating_point_operations, args, convention="exact")
     packed = [7, 500, 129, 1000]
@@ -108,7 +108,7 @@ def test_megatron_arguments_count_the_same_as_the_config_of_the_model_that_they_
     assert found < 0.8 * megatron.num_floating_point_operations(args, 1, convention="exact")
 
 
-def test_exact_megatron_count_uses_the_real_vocabulary_and_counts_the_routers_of_experts() -> None:
+def test_exact_megatron_count_uses_the_unpadded_vocabulary_and_counts_moe_routers() -> None:
     args = arguments("megatron", named("megatron", "mixtral/bshd"))
     own = megatron.num_floating_point_operations(args, 1)
     exact = megatron.num_floating_point_operations(args, 1, convention="exact")
@@ -119,7 +119,7 @@ def test_exact_megatron_count_uses_the_real_vocabulary_and_counts_the_routers_of
     assert exact - own == routers + diagonal - padding
 
 
-def test_exact_megatron_count_with_windows_needs_the_lengths() -> None:
+def test_exact_megatron_count_with_sliding_windows_needs_the_length_of_each_sequence() -> None:
     args = arguments("megatron", named("megatron", "windows/packed"))
     packed = [7, 500, 129, 1000]
     sums = dict(seqlen_squared_sum_in_batch=sum(n * n for n in packed), total_real_tokens_in_batch=sum(packed))
@@ -151,14 +151,14 @@ def test_exact_megatron_count_with_windows_needs_the_lengths() -> None:
         ({"num_query_groups": 3, "group_query_attention": True}, "layers", "num_kv_heads"),
     ],
 )
-def test_uncountable_megatron_arguments_are_errors_with_the_field(changes: dict[str, Any], field: str, text: str) -> None:
+def test_megatron_arguments_that_cannot_be_counted_are_errors_that_name_the_field(changes: dict[str, Any], field: str, text: str) -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"), **changes)
     with pytest.raises(floptally.Error, match=text) as caught:
         megatron.num_floating_point_operations(args, 1, convention="exact")
     assert field in caught.value.field
 
 
-def test_impossible_sums_of_lengths_are_an_error_in_the_megatron_drop_in() -> None:
+def test_megatron_drop_in_replacement_refuses_impossible_sums_of_lengths() -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"))
     for squares, text in (
         (99, "must be a sum of squared lengths, from 100 to 100²"),
@@ -180,7 +180,7 @@ def container(case: dict[str, Any], **changes: Any) -> types.SimpleNamespace:
 
 
 @pytest.mark.parametrize("case", cases("megatron_bridge"))
-def test_megatron_bridge_drop_in_returns_the_stored_reference_counts(case: dict[str, Any]) -> None:
+def test_megatron_bridge_drop_in_replacement_returns_the_stored_reference_counts(case: dict[str, Any]) -> None:
     cfg = container(case)
     found = megatron_bridge.num_floating_point_operations(cfg, **case["call"])
     assert found == round(case["expected"])  # its windows are a mean, and a float
@@ -188,7 +188,7 @@ def test_megatron_bridge_drop_in_returns_the_stored_reference_counts(case: dict[
         assert megatron_bridge.num_floating_point_operations(cfg, lengths=case["lengths"]) == case["expected"]
 
 
-def test_megatron_bridge_drop_in_refuses_models_that_need_more_than_sums_of_lengths() -> None:
+def test_megatron_bridge_drop_in_replacement_refuses_sums_of_lengths_for_models_whose_count_needs_each_length() -> None:
     count = megatron_bridge.num_floating_point_operations
     cfg = container(named("megatron_bridge", "windows/equal"))
     for arguments, field in (
@@ -216,14 +216,14 @@ def test_megatron_bridge_drop_in_refuses_models_that_need_more_than_sums_of_leng
 
 
 @pytest.mark.parametrize("case", cases("maxtext"))
-def test_maxtext_drop_in_returns_the_stored_reference_counts(case: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_maxtext_drop_in_replacement_returns_the_stored_reference_counts(case: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     found = maxtext.calculate_tflops_training_per_device(arguments("maxtext", case), log=False)
     assert capsys.readouterr().out == ""
     total, weights, attention = (round(value * 10**12) for value in found)
     assert [total, weights, attention] == case["expected"]
 
 
-def test_maxtext_drop_in_can_count_exactly(llama: floptally.Cost, capsys: pytest.CaptureFixture[str]) -> None:
+def test_maxtext_drop_in_replacement_counts_exactly_with_convention_exact(llama: floptally.Cost, capsys: pytest.CaptureFixture[str]) -> None:
     config = arguments("maxtext", named("maxtext", "llama-3-8b"))
     count = maxtext.calculate_tflops_training_per_device
     assert round(count(config, convention="exact")[0] * 10**12) == llama.flops(lengths=[8192]).total
@@ -248,11 +248,11 @@ def gpt(case: dict[str, Any]) -> types.SimpleNamespace:
 
 
 @pytest.mark.parametrize("case", cases("nanogpt"))
-def test_nanogpt_drop_in_returns_the_stored_reference_counts(case: dict[str, Any]) -> None:
+def test_nanogpt_drop_in_replacement_returns_the_stored_reference_counts(case: dict[str, Any]) -> None:
     assert nanogpt.estimate_mfu(gpt(case), **case["call"]) == case["expected"]
 
 
-def test_nanogpt_estimate_mfu_works_as_a_method_and_can_count_exactly() -> None:
+def test_nanogpt_drop_in_replacement_works_as_a_method_and_counts_exactly_with_convention_exact() -> None:
     class GPT:
         config = types.SimpleNamespace(**named("nanogpt", "gpt2")["arguments"])
         estimate_mfu = nanogpt.estimate_mfu
@@ -285,7 +285,7 @@ VERL_MISTAKES = ("verl/test/apertus/",)
 @pytest.mark.parametrize(
     "name", [n for n in PEERS if n.startswith("verl/") and not n.startswith(("verl/test/qwen3_vl", *VERL_MISTAKES))]
 )
-def test_verl_drop_in_returns_the_stored_reference_counts_without_verl_installed(name: str) -> None:
+def test_verl_drop_in_replacement_returns_the_stored_reference_counts_without_verl_installed(name: str) -> None:
     case = PEERS[name]
     achieved, promised = verl.FlopsCounter(peer_config(case), accelerator=H100).estimate_flops(
         case["batch"]["seqlens"], 2.0
@@ -348,7 +348,7 @@ def real_verl(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_verl_drop_in_returns_the_count_of_an_installed_verl(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+def test_verl_drop_in_replacement_returns_the_count_of_verl_itself_if_verl_is_installed(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
     config = {"model_type": "llama", **TINY}
     preset = floptally.flops(config, lengths=VERL_LENGTHS, convention="verl_2026").total
     if there:
@@ -373,7 +373,7 @@ def test_verl_drop_in_returns_the_count_of_an_installed_verl(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("model_type", VERL_MODELS)
-def test_verl_drop_in_counts_like_the_installed_verl(real_verl: Any, model_type: str) -> None:
+def test_verl_drop_in_replacement_counts_like_the_installed_verl(real_verl: Any, model_type: str) -> None:
     from transformers import AutoConfig
 
     if model_type not in real_verl.ESTIMATE_FUNC:
@@ -389,7 +389,7 @@ IMAGES = [16, 64, 4]
 
 
 @pytest.mark.parametrize("model_type", ["qwen3_vl", "qwen3_vl_moe", "qwen3_5"])
-def test_verl_drop_in_counts_images_like_the_installed_verl(real_verl: Any, model_type: str) -> None:
+def test_verl_drop_in_replacement_counts_images_like_the_installed_verl(real_verl: Any, model_type: str) -> None:
     from transformers import AutoConfig
 
     config = AutoConfig.for_model(model_type, **VERL_MODELS[model_type])
@@ -398,7 +398,7 @@ def test_verl_drop_in_counts_images_like_the_installed_verl(real_verl: Any, mode
     assert round(theirs * 1e12) == round(own * 1e12)
 
 
-def test_verl_drop_in_takes_images_as_grids_of_any_shape() -> None:
+def test_verl_drop_in_replacement_accepts_image_grids_of_any_shape() -> None:
     config = {"model_type": "qwen3_vl", **VERL_MODELS["qwen3_vl"]}
     counter = verl.FlopsCounter(config, convention="exact", accelerator=H100)
     from_sums = counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES)
@@ -413,7 +413,7 @@ def test_verl_drop_in_takes_images_as_grids_of_any_shape() -> None:
         counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=[4, 6])
 
 
-def test_verl_drop_in_needs_grids_for_towers_with_windows() -> None:
+def test_verl_drop_in_replacement_needs_image_grids_for_vision_towers_with_window_attention() -> None:
     vision = dict(TINY_VISION, window_size=16, fullatt_block_indexes=[2])
     config = {"model_type": "qwen2_5_vl", "text_config": TINY, "vision_config": vision}
     counter = verl.FlopsCounter(config, convention="exact", accelerator=H100)
@@ -446,7 +446,7 @@ AUTOMODEL_MISTAKES = ("automodel/mistral-7b-v0.1/", "automodel/nemotron-h-8b/", 
         if not n.startswith(AUTOMODEL_MISTAKES)
     ],
 )
-def test_automodel_drop_in_returns_the_stored_reference_counts_without_automodel_installed(name: str) -> None:
+def test_automodel_drop_in_replacement_returns_the_stored_reference_counts_without_automodel_installed(name: str) -> None:
     case = PEERS[name]
     config = peer_config(case)
     found = automodel.get_flops_formula_for_hf_config(config)(config, gbs=1, seq_len=case["batch"]["seqlens"][0])
@@ -454,7 +454,7 @@ def test_automodel_drop_in_returns_the_stored_reference_counts_without_automodel
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_automodel_drop_in_returns_the_count_of_an_installed_automodel(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+def test_automodel_drop_in_replacement_returns_the_count_of_automodel_itself_if_automodel_is_installed(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
     config = {"model_type": "llama", **TINY}
     preset = floptally.flops(config, lengths=[200] * 3, convention="nemo_automodel").total
     if there:
@@ -488,7 +488,7 @@ AUTOMODEL_MODELS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("model_type", AUTOMODEL_MODELS)
-def test_automodel_drop_in_counts_like_the_installed_automodel(model_type: str) -> None:
+def test_automodel_drop_in_replacement_counts_like_the_installed_automodel(model_type: str) -> None:
     original = pytest.importorskip(
         "nemo_automodel.components.utils.flops_utils", reason="nemo_automodel is not installed"
     )
@@ -523,7 +523,7 @@ def flavors() -> list[Any]:
 
 
 @pytest.mark.parametrize("make", flavors())
-def test_torchtitan_drop_in_counts_like_the_installed_torchtitan(make: Any) -> None:
+def test_torchtitan_drop_in_replacement_counts_like_the_installed_torchtitan(make: Any) -> None:
     import inspect
 
     import torch
@@ -547,7 +547,7 @@ def linear(outputs: int) -> types.SimpleNamespace:
     return types.SimpleNamespace(out_features=outputs)
 
 
-def test_torchtitan_drop_in_counts_without_torchtitan_installed(llama: floptally.Cost) -> None:
+def test_torchtitan_drop_in_replacement_counts_without_torchtitan_installed(llama: floptally.Cost) -> None:
     attention = types.SimpleNamespace(n_heads=32, n_kv_heads=8, head_dim=None)
     layer = types.SimpleNamespace(attention=attention, feed_forward=types.SimpleNamespace(w1=linear(14336)), moe=None)
     config = types.SimpleNamespace(dim=4096, vocab_size=128256, layers=[layer] * 32, enable_weight_tying=False)
@@ -579,7 +579,7 @@ def test_torchtitan_drop_in_counts_without_torchtitan_installed(llama: floptally
         ("mixtral", dict(TINY, num_local_experts=4, num_experts_per_tok=2)), ("deepseek_v3", TINY_MLA),
     ],
 )  # fmt: skip
-def test_transformers_drop_in_counts_like_the_installed_trainer(model_type: str, given: dict[str, Any]) -> None:
+def test_transformers_drop_in_replacement_counts_like_the_installed_trainer(model_type: str, given: dict[str, Any]) -> None:
     transformers = pytest.importorskip("transformers")
     torch = pytest.importorskip("torch")
     original = pytest.importorskip("transformers.trainer").Trainer.floating_point_ops
@@ -598,7 +598,7 @@ def test_transformers_drop_in_counts_like_the_installed_trainer(model_type: str,
         floating_point_ops(trainer, {"labels": 1})
 
 
-def test_transformers_drop_in_counts_an_image_model_like_the_trainer_or_exactly() -> None:
+def test_transformers_drop_in_replacement_counts_an_image_model_like_the_trainer_and_exactly_with_convention_exact() -> None:
     """The Trainer multiplies by pixels: 6 x parameters x 3 x 32 x 32 an image, frozen or not."""
     transformers, torch = pytest.importorskip("transformers"), pytest.importorskip("torch")
     original = pytest.importorskip("transformers.trainer").Trainer.floating_point_ops
@@ -649,7 +649,7 @@ def small_llama(torch: Any, device: str = "meta") -> tuple[Any, Any]:
 @pytest.mark.parametrize(
     ("device", "convention"), [("cpu", "torch_flop_counter"), ("meta", "torch_flop_counter_eager")]
 )
-def test_measure_flops_drop_in_counts_like_measure_flops_of_the_installed_lightning(device: str, convention: str) -> None:
+def test_lightning_drop_in_replacement_counts_like_the_function_measure_flops_of_the_installed_lightning(device: str, convention: str) -> None:
     torch = pytest.importorskip("torch")
     throughput = pytest.importorskip("lightning.fabric.utilities.throughput", reason="lightning is not installed")
     model, tokens = small_llama(torch, device)  # attention is one fused operator on a CPU, and none on meta
@@ -661,7 +661,7 @@ def test_measure_flops_drop_in_counts_like_measure_flops_of_the_installed_lightn
         assert lightning.measure_flops(*arguments, convention=convention) == throughput.measure_flops(*arguments)
 
 
-def test_measure_flops_drop_in_can_count_exactly() -> None:
+def test_lightning_drop_in_replacement_counts_exactly_with_convention_exact() -> None:
     torch = pytest.importorskip("torch")
     model, tokens = small_llama(torch)
     forward, step = lambda: model(input_ids=tokens).logits, floptally.flops(model, lengths=[24, 24])
@@ -681,7 +681,7 @@ def test_measure_flops_drop_in_can_count_exactly() -> None:
     assert not plain._forward_pre_hooks
 
 
-def test_deepspeed_drop_in_counts_like_the_flops_profiler_of_the_installed_deepspeed(
+def test_deepspeed_drop_in_replacement_counts_like_the_flops_profiler_of_the_installed_deepspeed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     torch = pytest.importorskip("torch")
@@ -786,7 +786,7 @@ def gpt2_sentence() -> str:
     )
 
 
-def test_tables_of_docs_python_on_adopted_trainers_show_the_counted_numbers() -> None:
+def test_tables_of_trainers_on_the_docs_page_python_show_the_numbers_that_floptally_counts() -> None:
     shown = re.findall(
         r"^\| ([A-Z]?\w[\w -]*) \| ([\d.]+) \| ([\d.]+%) \| ([\d.]+) \| ([\d.]+%) \| ([+-][\d.]+%) \|$",
         PAGE,

@@ -97,7 +97,7 @@ def test_trl_convention_counts_like_the_trl_package(kind: str) -> None:
     equal(rows)
 
 
-def test_trl_convention_counts_experts_in_the_layers_that_trl_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trl_convention_counts_experts_in_the_layers_where_the_formula_of_trl_has_experts(monkeypatch: pytest.MonkeyPatch) -> None:
     """TRL has experts where i % step is 0; transformers' Qwen-MoE where (i + 1) % step is."""
     theirs = pytest.importorskip("trl.trainer.utils")
     for seed in range(10):
@@ -106,7 +106,7 @@ def test_trl_convention_counts_experts_in_the_layers_that_trl_chooses(monkeypatc
         equal([(seed, theirs.compute_flops_per_token(config, 50), trl.compute_flops_per_token(config, 50))])
 
 
-def test_trl_drop_in_can_count_exactly() -> None:
+def test_trl_drop_in_replacement_counts_exactly_with_convention_exact() -> None:
     config = config_of("qwen2")
     assert trl.compute_flops_per_token(config, 100, convention="exact") * 100 == exact(config, lengths=[100])
     mean = trl.compute_flops_per_token(config, 7, convention="exact", lengths=LENGTHS)
@@ -120,7 +120,7 @@ def test_trl_drop_in_can_count_exactly() -> None:
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3", "seed_oss", "qwen3_moe", "gpt_oss", "deepseek_v3"])
-def test_veomni_drop_in_counts_like_the_original_source_file(kind: str) -> None:
+def test_veomni_drop_in_replacement_counts_like_the_source_file_of_veomni(kind: str) -> None:
     theirs = originals.veomni()
     rows = []
     for seed in range(20):
@@ -144,7 +144,7 @@ def vision_config() -> Any:
     return transformers.AutoConfig.for_model("qwen3_vl", text_config=text, vision_config=vision)
 
 
-def test_veomni_drop_in_counts_images_like_the_original_source_file() -> None:
+def test_veomni_drop_in_replacement_counts_images_like_the_source_file_of_veomni() -> None:
     config = vision_config()
     counter = veomni.VeomniFlopsCounter(config, accelerator=H100)
     theirs = originals.veomni()(config)
@@ -176,7 +176,7 @@ def test_exact_veomni_count_with_lora_equals_the_count_under_a_lora_plan() -> No
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3", "qwen3_moe", "deepseek_v3"])
-def test_nemo_rl_drop_in_counts_like_the_original_source_file(kind: str) -> None:
+def test_nemo_rl_drop_in_replacement_counts_like_the_source_file_of_nemo_rl(kind: str) -> None:
     theirs = originals.nemo_rl()
     rows = []
     for seed in range(20):
@@ -189,7 +189,7 @@ def test_nemo_rl_drop_in_counts_like_the_original_source_file(kind: str) -> None
     equal(rows)
 
 
-def test_nemo_rl_drop_in_can_count_exactly() -> None:
+def test_nemo_rl_drop_in_replacement_counts_exactly_with_convention_exact() -> None:
     config = config_of("llama")
     tracker = nemo_rl.FLOPTracker.from_config("a model", config, convention="exact")
     tracker.track_batch(LENGTHS)
@@ -226,20 +226,20 @@ def megatron_arguments(seed: int, **changes: Any) -> types.SimpleNamespace:
 
 
 @pytest.mark.parametrize("name", ["slime", "miles"])
-def test_slime_and_miles_drop_ins_count_like_the_original_source_files(name: str) -> None:
+def test_slime_and_miles_drop_in_replacements_count_like_the_source_files_of_slime_and_miles(name: str) -> None:
     original: Callable[..., float] = originals.slime() if name == "slime" else originals.miles().calculate_fwd_flops
     own = slime.calculate_fwd_flops if name == "slime" else miles.calculate_fwd_flops
     equal([(seed, original(LENGTHS, megatron_arguments(seed)), own(LENGTHS, megatron_arguments(seed))) for seed in range(60)])
 
 
-def test_exact_slime_count_is_that_of_one_forward_pass() -> None:
+def test_exact_count_of_the_slime_drop_in_replacement_is_the_count_of_one_forward_pass() -> None:
     args = megatron_arguments(0, num_attention_heads=4, num_query_groups=2, kv_channels=16)
     config = config_of("llama", num_hidden_layers=5)
     forward = floptally.Plan(phase="forward")
     assert slime.calculate_fwd_flops(LENGTHS, args, convention="exact") == floptally.flops(config, lengths=LENGTHS, plan=forward).total
 
 
-def test_miles_drop_in_also_reads_the_hugging_face_config(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_miles_drop_in_replacement_also_reads_the_hugging_face_config(monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = originals.miles()
     monkeypatch.setattr(Original, "find", lambda self, *, load: getattr(theirs, self.name))
     config = config_of("qwen2")
@@ -260,7 +260,7 @@ def holder(config: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3", "qwen3_moe", "mixtral", "deepseek_v3"])
-def test_prime_rl_drop_in_counts_like_the_original_source_file(kind: str) -> None:
+def test_prime_rl_drop_in_replacement_counts_like_the_source_file_of_prime_rl(kind: str) -> None:
     theirs = originals.prime_rl()
     rows = []
     for seed in range(20):
@@ -275,7 +275,7 @@ def test_prime_rl_drop_in_counts_like_the_original_source_file(kind: str) -> Non
     equal(rows)
 
 
-def test_prime_rl_drop_in_can_count_exactly() -> None:
+def test_prime_rl_drop_in_replacement_counts_exactly_with_convention_exact() -> None:
     config = config_of("llama")
     counter = prime_rl.PerfCounter(holder(config), 100, convention="exact", accelerator=H100, world_size=2)
     assert counter.num_flop_per_token * 100 == exact(config, lengths=[100])
@@ -291,7 +291,7 @@ def test_prime_rl_drop_in_can_count_exactly() -> None:
 # ---- open-instruct ----
 
 
-def test_open_instruct_drop_in_counts_like_the_original_source_file(tmp_path: Any) -> None:
+def test_open_instruct_drop_in_replacement_counts_like_the_source_file_of_open_instruct(tmp_path: Any) -> None:
     theirs = originals.open_instruct()
     prompts, responses = [7, 30], [4, 1, 9, 12]
     rows = []
@@ -310,7 +310,7 @@ def test_open_instruct_drop_in_counts_like_the_original_source_file(tmp_path: An
     equal(rows)
 
 
-def test_open_instruct_drop_in_can_count_exactly(llama: floptally.Cost) -> None:
+def test_open_instruct_drop_in_replacement_counts_exactly_with_convention_exact(llama: floptally.Cost) -> None:
     dims = open_instruct.ModelDims(llama, convention="exact", accelerator=H100)
     forward = floptally.Plan(phase="forward")
     wanted = llama.flops(lengths=[2000], plan=forward).total + sum(
@@ -336,7 +336,7 @@ def olmo_models() -> list[Any]:
     return result
 
 
-def test_olmo_core_drop_in_counts_like_the_olmo_core_package() -> None:
+def test_olmo_core_drop_in_replacement_counts_like_the_olmo_core_package() -> None:
     rows = []
     for number, model in enumerate(olmo_models()):
         for tokens in (1, 60, 4096):
@@ -344,7 +344,7 @@ def test_olmo_core_drop_in_counts_like_the_olmo_core_package() -> None:
     equal(rows)
 
 
-def test_exact_olmo_core_drop_in_counts_the_same_as_the_config_of_its_model() -> None:
+def test_exact_olmo_core_drop_in_replacement_counts_the_same_as_the_config_of_its_model() -> None:
     for model in olmo_models():
         block = model.blocks["0"]
         config = {
@@ -368,14 +368,14 @@ NV_LLAMA = {"model_type": "llama", "architectures": ["NVLlamaForCausalLM"], **BA
 
 
 @pytest.mark.parametrize("config", [ESM2, CODONFM, NV_LLAMA])
-def test_bionemo_drop_in_counts_like_the_original_source_file(config: dict[str, Any]) -> None:
+def test_bionemo_drop_in_replacement_counts_like_the_source_file_of_bionemo(config: dict[str, Any]) -> None:
     theirs = originals.bionemo()
     for padded in (False, True):
         assert bionemo._compute_non_attn_per_token_flops(config, padded) == theirs._compute_non_attn_per_token_flops(config, padded)
     assert bionemo._compute_attn_flop_coeff(config) == theirs._compute_attn_flop_coeff(config)
 
 
-def test_bionemo_drop_in_counts_the_work_of_a_batch_like_the_original_source_file() -> None:
+def test_bionemo_drop_in_replacement_counts_the_attention_work_of_a_batch_like_the_source_file_of_bionemo() -> None:
     torch = pytest.importorskip("torch")
     theirs = originals.bionemo()
     ids = torch.zeros(2, 8, dtype=torch.int64)
@@ -396,7 +396,7 @@ def test_bionemo_drop_in_counts_the_work_of_a_batch_like_the_original_source_fil
 
 
 @pytest.mark.parametrize("config", [ESM2, CODONFM, NV_LLAMA])
-def test_bionemo_drop_in_can_count_exactly(config: dict[str, Any]) -> None:
+def test_bionemo_drop_in_replacement_counts_exactly_with_convention_exact(config: dict[str, Any]) -> None:
     token = bionemo._compute_non_attn_per_token_flops(config, convention="exact")
     square = bionemo._compute_attn_flop_coeff(config, convention="exact")
     assert token * sum(LENGTHS) + square * sum(n * n for n in LENGTHS) == exact(config, lengths=LENGTHS)

@@ -225,12 +225,12 @@ def modules(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
         monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", lambda *given, **more: Named())
 
 
-def test_every_adopted_trainer_is_tested_with_a_model_that_cannot_be_read() -> None:
+def test_every_adopted_trainer_is_tested_with_a_model_that_floptally_cannot_read() -> None:
     assert set(CASES) == set(adopt.__all__)
 
 
 @pytest.mark.parametrize(("modules", "name"), [(name, name) for name in CASES], indirect=["modules"])
-def test_an_unreadable_model_gives_one_warning_and_the_count_of_the_original_function(modules: None, name: str) -> None:
+def test_a_model_that_floptally_cannot_read_gives_one_warning_and_the_count_of_the_trainers_own_function(modules: None, name: str) -> None:
     call = CASES[name][1]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

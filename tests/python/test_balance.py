@@ -49,7 +49,7 @@ def test_costs_above_64_bits_are_balanced_exactly() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64, np.float32, np.float64])
-def test_numpy_arrays_and_lists_give_the_same_assignment(dtype: Any) -> None:
+def test_balance_assigns_samples_to_the_same_ranks_from_numpy_arrays_and_from_lists_of_costs(dtype: Any) -> None:
     by_list = floptally.balance(LENGTHS, 2)
     by_array = floptally.balance(np.array(LENGTHS, dtype), 2)
     assert by_list == by_array and by_list.loads == by_array.loads
@@ -68,7 +68,7 @@ def test_balance_respects_capacities_and_groups_and_accepts_several_costs_per_sa
     assert floptally.balance(LENGTHS, 2, seed="longest_first", budget=0).ranks != []
 
 
-def test_few_samples_get_the_optimal_assignment_and_are_marked_optimal() -> None:
+def test_balance_finds_the_optimal_assignment_of_a_few_samples_and_marks_it_optimal() -> None:
     # 16 numbers whose sum is even, and can be halved.
     costs = [8294, 2823, 5056, 4479, 2815, 6598, 6923, 8122, 4753, 1513, 1689, 2611, 8746, 3983, 3723, 2473]
     found = floptally.balance(costs, 2)
@@ -82,7 +82,7 @@ def test_few_samples_get_the_optimal_assignment_and_are_marked_optimal() -> None
         floptally.balance(costs, 2, fineness=-1)
 
 
-def test_published_example_of_megatron_mimo_is_reproduced() -> None:
+def test_balance_reproduces_the_published_example_of_megatron_mimo() -> None:
     # As in tests/balance/balance.test.cpp: receipts of four sizes, in patches.
     sizes = {"a": 5848, "b": 1564, "c": 2976, "d": 2016}
     patches = [sizes[kind] for kind in "aabccccccaadcacccdbacdabaabddaad"]
@@ -97,7 +97,7 @@ def test_published_example_of_megatron_mimo_is_reproduced() -> None:
     assert list(nothing.rank_of) == [sample // 8 for sample in range(32)]
 
 
-def test_factors_passed_to_sample_loads_scale_the_costs_of_components() -> None:
+def test_factors_passed_to_the_method_sample_loads_scale_the_costs_of_components() -> None:
     cost = floptally.Cost.from_entries(
         [
             floptally.Entry("vision.mlp", "tokens", "linear", 7, 1, tower="vision"),

@@ -52,7 +52,7 @@ def test_a_keyword_argument_whose_name_is_built_at_run_time_is_accepted(llama: f
         ("input_features", "frames are counted, not their values: pass audio_frames=$"),
     ],
 )
-def test_a_keyword_of_a_trainers_batch_names_the_argument_that_takes_it(llama: floptally.Cost, name: str, hint: str) -> None:
+def test_the_error_for_a_keyword_from_the_batch_of_a_trainer_names_the_argument_to_pass_instead(llama: floptally.Cost, name: str, hint: str) -> None:
     meter = floptally.Meter(llama, gpus=1, peak_tflops=989)
     for call in (llama.flops, llama.total_flops, meter.add):
         with pytest.raises(TypeError, match=f"got an unexpected keyword argument '{name}'; {hint}"):
@@ -72,7 +72,7 @@ def test_a_batch_passed_by_position_is_a_type_error(llama: floptally.Cost) -> No
         floptally.Tally(llama).add_padded([5], lengths=[5])  # type: ignore[misc]
 
 
-def test_an_object_whose_base_init_has_not_run_is_a_type_error(llama: floptally.Cost) -> None:
+def test_using_an_object_before_the_init_of_its_base_class_has_run_is_a_type_error(llama: floptally.Cost) -> None:
     class Early(floptally.Tally):
         def __init__(self) -> None:
             self.add_lengths([5])
@@ -96,14 +96,14 @@ def test_an_object_whose_base_init_has_not_run_is_a_type_error(llama: floptally.
             floptally.Cost.flops(wrong, lengths=[5])  # type: ignore[arg-type]
 
 
-def test_calling_init_a_second_time_keeps_the_value(llama: floptally.Cost) -> None:
+def test_calling_init_a_second_time_keeps_the_value_of_an_object(llama: floptally.Cost) -> None:
     tally = floptally.Tally(llama)
     tally.add_lengths([5, 7])
     tally.__init__(llama)  # type: ignore[misc]
     assert tally.tokens == 12
 
 
-def test_copies_keep_the_attributes_of_a_subclass(llama: floptally.Cost) -> None:
+def test_copies_of_a_subclass_object_keep_its_attributes(llama: floptally.Cost) -> None:
     tally = Named(llama)
     tally.add_lengths([5, 7])
     tally.name = "rollout"

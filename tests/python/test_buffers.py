@@ -37,7 +37,7 @@ def test_numpy_arrays_are_read_without_a_copy(dtype: Any) -> None:
 
 @pytest.mark.parametrize("second", [np.int32, np.int64, np.uint32, np.uint64])
 @pytest.mark.parametrize("first", [np.int32, np.int64, np.uint32, np.uint64])
-def test_two_arrays_of_any_integer_types_count_the_same(first: Any, second: Any) -> None:
+def test_the_two_arrays_of_a_batch_may_have_any_combination_of_integer_types(first: Any, second: Any) -> None:
     tally = floptally.Tally()
     tally.add_packed(np.array([0, 5, 12], first), np.array([0, 8, 16], second))
     tally.add_encoder_decoder(np.array([3, 4], first), np.array([7, 9], second))
@@ -182,7 +182,7 @@ def test_an_unreadable_input_object_is_an_error_with_the_reason(value: Any, mess
     assert tally.tokens == 7
 
 
-def test_lists_tuples_ranges_and_numpy_integers_are_accepted_as_lists() -> None:
+def test_tuples_ranges_and_lists_of_numpy_integers_are_accepted_as_lengths() -> None:
     assert tokens(LENGTHS) == tokens(tuple(LENGTHS)) == sum(LENGTHS)
     assert tokens(range(5)) == 10
     assert tokens([np.int32(3), np.uint64(4), 1]) == 8
@@ -259,7 +259,7 @@ def test_threads_add_to_one_tally_without_losing_counts() -> None:
     assert shared == alone
 
 
-def test_an_error_releases_its_input_buffers() -> None:
+def test_an_error_in_a_counting_call_releases_the_input_buffers() -> None:
     numbers = bytearray(32)
     for format, says in (("B", "C-contiguous"), ("f", "C-contiguous")):
         strided = memoryview(numbers).cast(format)[::2]  # type: ignore[call-overload]

@@ -176,7 +176,7 @@ MLA = {
     ],
     ids=["mha", "gqa", "mqa", "mla"],
 )
-def test_a_training_step_moves_the_bytes_of_its_tensors(
+def test_counted_bytes_of_a_step_equal_the_bytes_of_the_tensors_that_pytorch_reads_and_writes(
     program: str, tmp_path: pathlib.Path, config: Any, rows: int, columns: int, trains: bool
 ) -> None:
     model = built(config)
@@ -211,7 +211,7 @@ CACHED = {
 
 @pytest.mark.parametrize("past", [5, 40])
 @pytest.mark.parametrize("name", CACHED)
-def test_a_decode_step_reads_the_existing_cache(
+def test_counted_bytes_of_a_decode_step_include_reading_the_existing_kv_cache(
     program: str, tmp_path: pathlib.Path, name: str, past: int
 ) -> None:
     config = CACHED[name]

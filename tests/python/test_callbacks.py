@@ -194,7 +194,7 @@ def test_left_padding_is_not_counted_as_a_document() -> None:
 
 
 @pytest.mark.parametrize("kinds", [3, 4])
-def test_position_ids_of_images_restart_with_their_document(kinds: int) -> None:
+def test_position_ids_with_image_positions_split_a_row_only_where_a_document_begins(kinds: int) -> None:
     text = np.array([0, 1, 2, 0, 1, 2, 3, 4])
     # The second document begins with an image of 2 x 2 patches, and then has a token.
     mrope = np.array([[0, 1, 2, 0, 0, 0, 0, 2], [0, 1, 2, 0, 0, 1, 1, 2], [0, 1, 2, 0, 1, 0, 1, 2]])
@@ -284,7 +284,7 @@ def test_meter_adapter_pauses_and_discards_steps_and_begins_new_intervals() -> N
         first.add([1])
 
 
-def test_a_batch_of_one_tensor_is_read_as_rows_of_ids_and_a_second_tensor_that_may_be_a_mask_is_an_error() -> None:
+def test_the_first_tensor_of_a_batch_without_keys_is_read_as_token_ids_and_a_possible_mask_after_it_is_an_error() -> None:
     ids, labels = torch.randint(2, 32, (3, 5)), torch.full((3, 5), -100)
     for batch in (ids, [ids], (ids, labels), [ids, torch.zeros(3)], [ids, torch.ones(3, 5)], ids.numpy(), [{"input_ids": ids}, labels]):
         assert floptally.flops(CONFIG, **callbacks.batch_arguments(batch)).total == work_of([5, 5, 5]).total

@@ -35,7 +35,7 @@ def test_workflows_pin_every_action_to_a_commit() -> None:
     assert [(file, use) for file, use in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", use)] == []
 
 
-def test_the_weekly_workflow_runs_the_stages_that_the_ci_script_lists() -> None:
+def test_the_weekly_workflow_runs_only_stages_that_exist_in_the_ci_script() -> None:
     listed = re.search(r"stage: \[(.*)\]", (ROOT / ".github/workflows/long.yml").read_text())
     assert listed is not None
     known = re.findall(r"^(\w+)\(\) \{", (ROOT / ".ci/long").read_text(), re.MULTILINE)
@@ -54,7 +54,7 @@ def test_every_commit_that_the_speed_table_cites_is_in_the_history() -> None:
     assert [commit for commit in cited if git("merge-base", "--is-ancestor", commit, "HEAD").returncode != 0] == []
 
 
-def test_the_option_passed_before_skips_tests_that_passed_unless_their_file_checks_for_installed_packages(tmp_path: pathlib.Path) -> None:
+def test_tests_listed_as_passed_before_are_skipped_unless_their_file_checks_for_installed_packages(tmp_path: pathlib.Path) -> None:
     passed, other = "tests/python/test_tally.py", "tests/python/test_start.py"
     assert "find_spec" not in (ROOT / passed).read_text() and "find_spec" in (ROOT / other).read_text()
 

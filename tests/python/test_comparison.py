@@ -22,7 +22,7 @@ MODEL = floptally.cost(CONFIG)
 BATCH: dict[str, Any] = {"lengths": [8192, 300], "row_length": 8192}
 
 
-def test_comparison_terms_add_up_to_the_exact_count_and_totals_equal_flops() -> None:
+def test_total_and_terms_of_each_convention_in_a_comparison_add_up_to_the_exact_count() -> None:
     result = MODEL.compare(**BATCH)
     assert list(result.conventions) == [one.name for one in floptally.conventions()]
     assert result.exact == MODEL.total_flops(**BATCH)
@@ -34,7 +34,7 @@ def test_comparison_terms_add_up_to_the_exact_count_and_totals_equal_flops() -> 
     assert result.matches == [] and result.nearest is None
 
 
-def test_comparison_equals_the_output_of_the_program() -> None:
+def test_a_comparison_of_conventions_equals_the_output_of_the_command_line_program() -> None:
     command = [sys.executable, "-m", "floptally", "compare", "--config", str(CONFIG), "--lengths", "8192,300",
                "--row-length", "8192", "--convention", "verl", "--observed", "55.5%", "--seconds", "2", "--gpus", "1",
                "--accelerator", "H100 SXM", "--recompute", "full"]  # fmt: skip
@@ -48,7 +48,7 @@ def test_comparison_equals_the_output_of_the_program() -> None:
     assert list(result.conventions) == ["verl"]
 
 
-def test_a_number_from_a_dashboard_is_matched_to_its_convention() -> None:
+def test_comparison_finds_the_convention_of_a_number_from_a_dashboard() -> None:
     verl = MODEL.total_flops(convention="verl", **BATCH)
     step = MODEL.flops(convention="verl", **BATCH).measure(2.5, gpus=4, accelerator="H100 SXM")
     for observed in (f"{verl / 1e15:.3f}PFLOP", f"{step.tflops_per_gpu:.2f}TFLOP/s", f"{100 * step.mfu:.3f}%"):
@@ -98,7 +98,7 @@ def log_of(total: int, steps: int = 20) -> str:
     return "\n".join(lines)
 
 
-def test_a_log_is_matched_to_the_convention_that_gives_its_logged_flops(tmp_path: pathlib.Path) -> None:
+def test_comparison_finds_the_convention_that_gives_the_flops_in_a_training_log(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "train.log"
     path.write_text(log_of(MODEL.total_flops(convention="palm", **BATCH)))
     result = MODEL.compare(log=path, gpus=8, **BATCH)
@@ -138,7 +138,7 @@ def test_a_tool_that_ignores_lora_is_recognised_by_the_comparison_term_for_froze
     assert {(one.name, one.view) for one in padded.matches} >= {("megatron", "padded")}
 
 
-def test_hf_6nd_convention_under_lora_gives_the_flops_that_the_trainer_logs_for_a_peft_model() -> None:
+def test_hf_6nd_convention_with_lora_gives_the_flops_that_the_trainer_logs_for_a_peft_model() -> None:
     transformers = pytest.importorskip("transformers.trainer")
     torch, peft = pytest.importorskip("torch"), pytest.importorskip("peft")
     classes = importlib.import_module("transformers")
@@ -154,7 +154,7 @@ def test_hf_6nd_convention_under_lora_gives_the_flops_that_the_trainer_logs_for_
         assert cost.total_flops(convention="hf_6nd", plan=cost.plan, lengths=[10, 10]) == logged, targets
 
 
-def test_comparison_explains_a_number_wrong_by_a_constant_factor_and_a_log_of_a_larger_batch(tmp_path: pathlib.Path) -> None:
+def test_comparison_explains_a_number_that_is_off_by_a_constant_factor_and_a_log_of_a_larger_batch(tmp_path: pathlib.Path) -> None:
     verl = MODEL.flops(convention="verl", **BATCH).measure(2.5, gpus=8, accelerator="H100 SXM")
     result = MODEL.compare(observed=f"{8 * verl.tflops_per_gpu:.2f}TFLOP/s", seconds=2.5, gpus=8, **BATCH)
     assert [(one.name, one.factor, one.cause) for one in result.matches] == [

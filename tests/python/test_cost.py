@@ -28,7 +28,7 @@ LORA = Plan(weights=[WeightSetting("*", "frozen"), WeightSetting("attention.qkv/
 # A plan that a cost has.
 
 
-def test_a_cost_is_counted_by_its_plan_unless_another_plan_is_passed(llama):
+def test_a_cost_is_counted_by_the_plan_that_is_stored_in_the_cost(llama):
     planned = llama.planned(LORA)
     assert planned.plan == LORA and llama.plan == Plan()
     of = {"lengths": [512, 9]}
@@ -163,7 +163,7 @@ def one_rank():
     torch.distributed.destroy_process_group()
 
 
-def test_a_data_parallel_wrapper_counts_as_its_model(one_rank):
+def test_a_data_parallel_wrapper_counts_as_the_wrapped_model(one_rank):
     torch = one_rank
     plain = floptally.cost(llama_of(None))
     assert floptally.cost(torch.nn.parallel.DistributedDataParallel(llama_of(None))) == plain
@@ -235,7 +235,7 @@ def adapted(**lora):
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.parametrize("name", ADAPTERS)
-def test_a_peft_model_sets_its_own_plan(name):
+def test_the_plan_of_a_peft_model_is_read_from_its_adapters(name):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     lora, settings = ADAPTERS[name]
     model = adapted(**lora)
@@ -251,7 +251,7 @@ def test_a_peft_model_sets_its_own_plan(name):
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
-def test_the_config_of_a_peft_model_warns_that_full_training_is_counted():
+def test_passing_only_the_config_of_a_peft_model_warns_that_full_training_is_counted():
     model = adapted(target_modules=["q_proj"])
     with pytest.warns(UserWarning, match="^this configuration belongs to a model with PEFT adapters"):
         full = floptally.cost(model.config)
@@ -349,7 +349,7 @@ def test_an_adapter_on_an_unknown_matrix_is_an_error_that_suggests_the_function_
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
-def test_the_peft_example_of_docs_python_runs(capsys):
+def test_the_peft_example_on_the_docs_page_python_runs(capsys):
     pytest.importorskip("peft", reason="peft is not installed")
     pytest.importorskip("transformers", reason="transformers is not installed")
     from test_readme import blocks

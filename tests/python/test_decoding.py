@@ -95,7 +95,7 @@ def test_a_meter_accepts_decoding_requests() -> None:
     assert meter.last_step.tally == tally
 
 
-def test_speculative_steps_count_draft_and_target_model() -> None:
+def test_speculative_decoding_steps_count_the_draft_model_and_the_target_model() -> None:
     steps = [(4, 4), (4, 0), (4, 2)]
     tally = floptally.Tally(MODEL, plan=FORWARD)
     tally.add_speculative(2000, steps)
@@ -130,7 +130,7 @@ def test_speculative_steps_count_draft_and_target_model() -> None:
         (lambda: floptally.Tally(MODEL).add_tree([0], [5]), r"parents\[0\]"),
     ],
 )
-def test_invalid_requests_are_errors_that_name_the_field(call: Any, message: str) -> None:
+def test_invalid_decoding_requests_are_errors_that_name_the_field(call: Any, message: str) -> None:
     with pytest.raises(floptally.Error, match=message):
         call()
 
@@ -146,7 +146,7 @@ def test_a_prefix_tree_counts_a_shared_prompt_once() -> None:
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen3", "mistral", "gemma2", "gpt_neox", "qwen3_moe", "deepseek_v3"])
-def test_generating_models_count_like_pytorch(kind: str) -> None:
+def test_flops_of_decoding_requests_equal_those_that_pytorch_counts_in_generate(kind: str) -> None:
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     from torch.utils.flop_counter import FlopCounterMode
@@ -188,7 +188,7 @@ def test_generating_models_count_like_pytorch(kind: str) -> None:
         assert counted.total + again == counter.get_total_flops()
 
 
-def test_models_that_generate_tokens_count_the_flops_that_pytorch_counts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_flops_of_decoding_requests_do_not_depend_on_how_a_scheduler_cuts_prompts_into_steps(capsys: pytest.CaptureFixture[str]) -> None:
     spec = importlib.util.spec_from_file_location("serve_schedule", SOURCE / "examples" / "serve_schedule.py")
     assert spec is not None and spec.loader is not None
     example = importlib.util.module_from_spec(spec)

@@ -154,7 +154,7 @@ def work_of(meter: Meter, **batch: Any) -> int:
     return meter.cost.flops(**batch).total
 
 
-def test_a_deferred_step_joins_the_totals_once_its_gpu_copies_are_done_without_waiting(meter: Meter, gpu: Gpu) -> None:
+def test_a_deferred_step_joins_the_totals_as_soon_as_its_gpu_copies_are_done_and_nothing_waits_for_them(meter: Meter, gpu: Gpu) -> None:
     first, second = Tensor([0, 700, 6000, 8192]), Tensor([0, 8192])
     with meter.step(seconds=0.5):
         meter.add(cu_seqlens=first)
@@ -183,7 +183,7 @@ def test_rocm_tensors_are_copied_like_cuda_tensors(meter: Meter, gpu: Gpu) -> No
         floptally.Tally(meter.cost).add_lengths(RocmTensor([1]))
 
 
-def test_deferred_calls_have_the_names_of_tally_methods_and_copy_their_gpu_arrays(mistral: floptally.Cost, gpu: Gpu) -> None:
+def test_methods_of_a_meter_have_the_names_of_tally_methods_and_accept_gpu_arrays(mistral: floptally.Cost, gpu: Gpu) -> None:
     plan = floptally.Plan(phase="forward")
     meter = Meter(mistral, gpus=1, peak_tflops=1e5, plan=plan)
     expected = floptally.Tally(mistral, plan=plan)
@@ -238,7 +238,7 @@ def test_a_meter_reads_its_clock_once_at_begin_and_once_at_end_of_a_step(mistral
         {"new_tokens": [[3, 5], [1, 9]]},
     ],
 )
-def test_every_argument_may_be_a_gpu_tensor_and_counts_with_its_value_at_the_call(
+def test_every_batch_argument_may_be_a_gpu_tensor_and_counts_with_its_value_at_the_time_of_the_call(
     meter: Meter, gpu: Gpu, batch: dict[str, Any]
 ) -> None:
     for on_gpu in batch:
@@ -287,7 +287,7 @@ def test_each_gpu_has_its_own_copy_event(meter: Meter, gpu: Gpu) -> None:
     assert meter.run.padded == work_of(meter, lengths=[8, 8])
 
 
-def test_an_invalid_deferred_tensor_is_an_error_with_its_step_and_no_other_step_is_lost(meter: Meter, gpu: Gpu) -> None:
+def test_an_invalid_deferred_tensor_is_an_error_that_names_its_step_and_loses_no_other_step(meter: Meter, gpu: Gpu) -> None:
     with meter.step(seconds=1.0):
         meter.add(lengths=[11])
     with meter.step(seconds=1.0):
@@ -336,7 +336,7 @@ def test_an_invalid_time_at_the_end_of_a_step_leaves_the_step_open(meter: Meter,
     assert meter.run.tokens == 5
 
 
-def test_an_invalid_keyword_or_a_closed_step_is_an_error_before_any_copy(meter: Meter, gpu: Gpu) -> None:
+def test_an_invalid_keyword_or_a_closed_step_is_an_error_before_any_gpu_tensor_is_copied(meter: Meter, gpu: Gpu) -> None:
     with pytest.raises(floptally.Error, match="^microbatch: was added outside of a step"):
         meter.add(lengths=Tensor([5]))
     meter.begin_step()
@@ -349,7 +349,7 @@ def test_an_invalid_keyword_or_a_closed_step_is_an_error_before_any_copy(meter: 
         Meter(meter.cost, gpus=1, peak_tflops=1).end_step(1.0)
 
 
-def test_a_discarded_step_drops_its_copies(meter: Meter, gpu: Gpu) -> None:
+def test_a_discarded_deferred_step_drops_its_gpu_copies(meter: Meter, gpu: Gpu) -> None:
     with pytest.raises(KeyError), meter.step(seconds=1.0):
         meter.add(lengths=Tensor([5]))
         raise KeyError
@@ -359,7 +359,7 @@ def test_a_discarded_step_drops_its_copies(meter: Meter, gpu: Gpu) -> None:
     assert (meter.run.steps, meter.run.tokens) == (1, 6)
 
 
-def test_checkpoint_copy_and_finish_of_a_meter_wait_for_deferred_steps(meter: Meter, gpu: Gpu) -> None:
+def test_saving_or_copying_or_finishing_a_meter_waits_for_deferred_steps(meter: Meter, gpu: Gpu) -> None:
     def step(tokens: int) -> None:
         with meter.step(seconds=1.0):
             meter.add(lengths=Tensor([tokens]))
@@ -383,7 +383,7 @@ def test_checkpoint_copy_and_finish_of_a_meter_wait_for_deferred_steps(meter: Me
         fresh.leave_out(3)
 
 
-def test_a_meter_with_a_reduction_waits_for_copies_and_joins_the_reduction_after_errors(
+def test_a_meter_with_a_reduction_over_ranks_waits_for_gpu_copies_and_joins_the_reduction_even_after_an_error(
     mistral: floptally.Cost, gpu: Gpu
 ) -> None:
     sums = []
@@ -414,7 +414,7 @@ def test_a_meter_with_a_reduction_waits_for_copies_and_joins_the_reduction_after
     assert (meter.run.tokens, sums) == (52, [11, 7, 8])
 
 
-def test_nothing_is_copied_queried_or_waited_for_during_graph_capture(meter: Meter, gpu: Gpu) -> None:
+def test_a_meter_neither_copies_nor_waits_for_gpu_tensors_during_cuda_graph_capture(meter: Meter, gpu: Gpu) -> None:
     with meter.step(seconds=1.0):
         meter.add(lengths=Tensor([5]))
     meter.begin_step()
@@ -430,7 +430,7 @@ def test_nothing_is_copied_queried_or_waited_for_during_graph_capture(meter: Met
     assert (meter.run.steps, meter.run.tokens) == (2, 5)
 
 
-def test_threads_that_read_a_meter_see_whole_steps(meter: Meter, gpu: Gpu) -> None:
+def test_threads_that_read_a_meter_never_see_a_partly_counted_step(meter: Meter, gpu: Gpu) -> None:
     def ask() -> None:
         for _ in range(300):
             seen.append((meter.run.steps, meter.run.tokens))
@@ -479,7 +479,7 @@ def test_trainer_callbacks_count_batches_on_a_gpu_with_deferred_steps(meter: Met
     assert meter.last_step.tokens == 7
 
 
-def test_trainer_callbacks_leave_out_a_step_that_fails_after_its_copy(meter: Meter, gpu: Gpu) -> None:
+def test_trainer_callbacks_leave_out_a_step_that_fails_after_its_gpu_batch_was_copied(meter: Meter, gpu: Gpu) -> None:
     adapter = callbacks.MeterAdapter(meter)
 
     def ran(*bounds: Any) -> None:
@@ -556,7 +556,7 @@ def test_trainer_callbacks_that_reduce_over_ranks_join_the_reduction_even_if_the
     assert (sums, meter.run.tokens) == ([0, 6], 6)
 
 
-def test_the_deferred_example_of_docs_python_runs(meter: Meter, gpu: Gpu) -> None:
+def test_the_deferred_example_on_the_docs_page_python_runs(meter: Meter, gpu: Gpu) -> None:
     from test_readme import blocks
 
     lines = next(one for one in blocks("docs/python.md") if "meter.finish()" in one)
@@ -565,7 +565,7 @@ def test_the_deferred_example_of_docs_python_runs(meter: Meter, gpu: Gpu) -> Non
     assert (len(trained), meter.run.steps, meter.run.tokens) == (2, 2, 11)
 
 
-def test_the_process_waits_at_exit_until_all_steps_are_counted() -> None:
+def test_the_process_waits_at_exit_until_all_deferred_steps_are_counted() -> None:
     script = """
 import atexit, floptally
 
@@ -588,7 +588,7 @@ for meter, lengths in zip(meters, ([3], [-3])):
     assert "lengths[0]: must be" in ended.stderr and "of step 1, which is counted without it" in ended.stderr
 
 
-def test_the_error_of_a_build_without_kernels_suggests_copying_the_batch_to_the_host(
+def test_the_error_of_a_build_without_cuda_kernels_suggests_copying_the_batch_to_the_host(
     mistral: floptally.Cost, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     from floptally import _device

@@ -150,7 +150,7 @@ def host() -> Iterator[Host]:
     gc.enable()
 
 
-def test_sums_on_the_device_equal_a_tally_bit_for_bit(mistral: floptally.Cost, llama: floptally.Cost) -> None:
+def test_sums_of_a_device_tally_equal_those_of_a_host_tally_bit_for_bit(mistral: floptally.Cost, llama: floptally.Cost) -> None:
     generator = np.random.default_rng(7)
     lengths = generator.integers(0, 9000, 600)
     slots = lengths + generator.integers(0, 64, 600)
@@ -275,7 +275,7 @@ def test_a_device_tally_counts_hstu_samples_like_a_tally(host: Host) -> None:
     assert counted.read() == expected
 
 
-def test_kernels_are_loaded_once_per_device(mistral: floptally.Cost, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cuda_kernels_are_loaded_once_per_device(mistral: floptally.Cost, monkeypatch: pytest.MonkeyPatch) -> None:
     library = Host().library
     for device in (0, 1):
         first = floptally.DeviceTally(mistral, device=device)
@@ -339,7 +339,7 @@ def test_destroying_a_device_tally_does_not_use_the_stream_of_the_caller(mistral
     assert host.asked(held.clear) == (0, 2, 0, 0)
 
 
-def test_adding_on_the_device_is_one_kernel_launch_without_other_costly_cuda_calls(mistral: floptally.Cost, host: Host) -> None:
+def test_adding_a_batch_to_a_device_tally_is_one_kernel_launch_without_other_costly_cuda_calls(mistral: floptally.Cost, host: Host) -> None:
     counted = floptally.DeviceTally(mistral, device=0)
     arrays = {
         "cu_seqlens": Tensor([0, 5, 9]), "cu_seqlens_padded": Tensor([0, 8, 16]), "num_real_seqs": Tensor([2]),
@@ -356,7 +356,7 @@ def test_adding_on_the_device_is_one_kernel_launch_without_other_costly_cuda_cal
     assert [one.tokens for one in polled if one is not None] == [9 + 9 + 9 + 2]
 
 
-def test_a_replayed_cuda_graph_counts_and_takes_snapshots(mistral: floptally.Cost, host: Host) -> None:
+def test_each_replay_of_a_cuda_graph_counts_its_batch_and_takes_a_snapshot(mistral: floptally.Cost, host: Host) -> None:
     counted = floptally.DeviceTally(mistral)
     cu_seqlens = Tensor([0, 700, 6000])
     stream = host.stream()
@@ -398,7 +398,7 @@ def test_a_replayed_cuda_graph_counts_and_takes_snapshots(mistral: floptally.Cos
         ({"attention_mask": [[1, 2, 0]]}, lambda t: t.add_attention_mask([[1, 2, 0]])),
     ],
 )
-def test_a_device_tally_skips_invalid_input_with_the_error_of_a_tally_and_counts_the_rest(
+def test_a_device_tally_reports_invalid_input_with_the_error_of_a_tally_and_counts_the_valid_input(
     mistral: floptally.Cost, wrong: dict[str, Any], call: Callable[[floptally.Tally], None]
 ) -> None:
     with pytest.raises(floptally.Error) as of_host:
@@ -419,7 +419,7 @@ def test_a_device_tally_skips_invalid_input_with_the_error_of_a_tally_and_counts
     assert (str(again), again.counted) == (str(of_device.value), of_device.value.counted)
 
 
-def test_errors_that_the_host_can_detect_are_raised_by_the_call_itself(mistral: floptally.Cost, host: Host) -> None:
+def test_device_tally_errors_that_the_host_can_detect_are_raised_by_the_call_itself(mistral: floptally.Cost, host: Host) -> None:
     counted = floptally.DeviceTally(mistral)
     one = Tensor([0, 5])
     wrong: list[tuple[dict[str, Any], str]] = [
@@ -508,7 +508,7 @@ def test_the_current_pytorch_stream_is_queried_for_the_device_of_the_tally(
     assert counted.read().tokens == 5
 
 
-def test_input_memory_is_kept_until_a_later_snapshot_is_read(mistral: floptally.Cost) -> None:
+def test_gpu_input_memory_is_kept_alive_until_a_later_snapshot_is_read(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     first, second, third = (Tensor([5]) for _ in range(3))
     counted.add(lengths=first)
@@ -527,7 +527,7 @@ def test_input_memory_is_kept_until_a_later_snapshot_is_read(mistral: floptally.
     assert third.deleted == 1  # of a call that failed at once
 
 
-def test_input_memory_is_kept_while_a_graph_takes_snapshots(mistral: floptally.Cost, host: Host) -> None:
+def test_gpu_input_memory_is_kept_alive_if_snapshots_come_from_earlier_cuda_graph_replays(mistral: floptally.Cost, host: Host) -> None:
     counted = floptally.DeviceTally(mistral)
     handle = ctypes.c_void_p(host.stream())
     host.cudaStreamBeginCapture(handle, 0)
@@ -557,7 +557,7 @@ def test_a_device_tally_on_another_gpu_leaves_the_current_gpu_unchanged(mistral:
     assert counted.read().tokens == 5
 
 
-def test_statistics_without_kernels_are_an_error_before_any_gpu_call(host: Host) -> None:
+def test_statistics_without_a_gpu_kernel_are_an_error_before_any_gpu_call(host: Host) -> None:
     own = floptally.Mask.from_callable("every_key_twice", lambda length, past, keys: 2 * length * length)
     before = host.counts()
     with pytest.raises(floptally.Error, match="these kernels were compiled without this statistic"):
@@ -565,7 +565,7 @@ def test_statistics_without_kernels_are_an_error_before_any_gpu_call(host: Host)
     assert host.counts() - before == (0, 0, 0, 0)
 
 
-def test_the_python_example_of_docs_cuda_runs(mistral: floptally.Cost) -> None:
+def test_the_python_example_on_the_docs_page_cuda_runs(mistral: floptally.Cost) -> None:
     from test_readme import blocks
 
     lines = next(one for one in blocks("docs/cuda.md") if "DeviceTally(model)" in one)
@@ -589,7 +589,7 @@ def test_the_error_without_a_gpu_driver_names_the_driver(driver: str, message: s
     assert f"floptally.Error: {message}" in ended.stderr
 
 
-def test_the_device_tests_also_pass_if_streams_run_eagerly() -> None:
+def test_tests_of_the_device_tally_also_pass_if_simulated_streams_run_eagerly() -> None:
     """The same tests once more, with streams that do nothing until somebody waits, or at once."""
     if "FLOPTALLY_HOST_STREAMS" in os.environ:
         pytest.skip("is what is being done")

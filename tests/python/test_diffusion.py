@@ -20,7 +20,7 @@ SD3: dict[str, Any] = {
 }
 
 
-def test_diffusion_samples_of_different_sizes_add_up() -> None:
+def test_flops_of_diffusion_samples_of_different_sizes_add_up() -> None:
     model = floptally.cost(SD3)
     both = model.flops(grid_thw=[(1, 8, 4), (1, 2, 6)], encoder_lengths=[7, 3])
     first = model.flops(grid_thw=[(1, 8, 4)], encoder_lengths=[7])
@@ -47,7 +47,7 @@ def test_padding_of_latents_and_texts_counts_only_as_padded() -> None:
     assert padded.padded_total == model.flops(grid_thw=[(1, 8, 8)] * 2, encoder_lengths=[16, 16]).total
 
 
-def test_a_tally_takes_diffusion_samples() -> None:
+def test_a_tally_accepts_diffusion_samples() -> None:
     model = floptally.cost(SD3)
     tally = floptally.Tally(model)
     tally.add_grids_with_text([(1, 8, 4), (1, 2, 6)], [7, 3])
@@ -105,7 +105,7 @@ def test_a_diffusion_model_with_several_text_encoders_takes_a_text_length_for_ea
         model.flops(grid_thw=[(2, 4, 4)], encoder_lengths=[7])
 
 
-def test_a_diffusers_pipeline_folder_is_read_by_its_parts(tmp_path: pathlib.Path) -> None:
+def test_models_in_a_diffusers_pipeline_folder_are_counted_alone_or_together(tmp_path: pathlib.Path) -> None:
     write_pipeline(tmp_path)
     alone, encoder = floptally.cost(FLUX), floptally.cost(CLIP)
     whole = floptally.cost(tmp_path)

@@ -24,14 +24,14 @@ def printed(*arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def test_the_function_expect_gives_the_output_of_the_program() -> None:
+def test_the_function_expect_gives_the_output_of_the_command_line_program() -> None:
     found = floptally.expect(CONFIG, **H100, mfu=0.41, nearest=7)
     options = ["--config", CONFIG, "--lengths", "8192", "--accelerator", "H100 SXM", "--gpus", "8", "--mfu", "41%", "--nearest", "7"]
     assert str(found) == printed(*options)
     assert found.to_dict() == json.loads(printed(*options, "--format", "json"))
 
 
-def test_the_function_published_runs_returns_the_whole_table_of_the_program() -> None:
+def test_the_function_published_runs_returns_the_whole_table_of_the_command_line_program() -> None:
     everything = floptally.published_runs()
     assert everything.to_dict() == json.loads(printed("--all", "--format", "json"))
     assert all(run.distance is None for run in everything.runs)
@@ -77,7 +77,7 @@ def test_a_mixture_of_experts_model_is_nearer_to_other_such_models_than_to_dense
     assert all(not run.marks for run in floptally.expect(config, lengths=[4096], accelerator="B200", unmarked=True).runs)
 
 
-def test_an_expectation_can_be_pickled_and_has_a_readable_repr() -> None:
+def test_the_result_of_the_function_expect_can_be_pickled_and_has_a_readable_repr() -> None:
     found = floptally.expect(CONFIG, **H100, nearest=3)
     again = pickle.loads(pickle.dumps(found))
     assert again.to_json() == found.to_json() and again.runs == found.runs
@@ -128,7 +128,7 @@ def test_the_function_expect_computes_the_mfu_of_the_user_from_seconds() -> None
     assert own == pytest.approx(floptally.cost(CONFIG).flops(lengths=[8192]).total / 989e12)
 
 
-def test_tables_on_the_docs_page_equal_the_table_of_published_runs() -> None:
+def test_tables_on_the_docs_page_about_expected_mfu_equal_the_data_of_published_runs() -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     done = subprocess.run([sys.executable, "-B", SOURCE / "examples/expect_page.py", "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

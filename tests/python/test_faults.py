@@ -69,7 +69,7 @@ READERS: dict[str, Callable[[pathlib.Path], Any]] = {
 
 
 @pytest.mark.parametrize("field", READERS)
-def test_a_corrupted_file_is_an_error_with_the_field(field: str, tmp_path: pathlib.Path) -> None:
+def test_a_corrupted_file_is_an_error_that_names_the_field(field: str, tmp_path: pathlib.Path) -> None:
     if field == "records":
         pytest.importorskip("matplotlib")
     path = tmp_path / "given.json"
@@ -106,7 +106,7 @@ def variants(whole: bytes) -> list[bytes]:
     ]
 
 
-def test_a_corrupted_saved_cost_is_an_error_or_has_the_same_value(tmp_path: pathlib.Path) -> None:
+def test_a_corrupted_saved_cost_is_an_error_or_loads_with_the_same_value(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "model.cost"
     cost = floptally.Cost.from_entries([("mixer", "tokens", "linear", 200, 100)])
     cost.save(path)
@@ -124,7 +124,7 @@ def test_a_corrupted_saved_cost_is_an_error_or_has_the_same_value(tmp_path: path
     assert read < 0.01 * 8 * len(whole) + 8 * len(floptally.__version__)  # the name of the version is for people
 
 
-def test_a_corrupted_saved_state_is_an_error_or_has_the_same_value(tmp_path: pathlib.Path) -> None:
+def test_a_corrupted_saved_state_is_an_error_or_loads_with_the_same_value(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "state"
     counted(2).save(path)
     whole, expected = path.read_bytes(), counted(2).state_dict()
@@ -149,7 +149,7 @@ SAVERS: dict[str, Callable[[pathlib.Path], None]] = {
 
 
 @pytest.mark.parametrize("name", SAVERS)
-def test_a_full_disk_is_an_error_and_keeps_the_old_file(name: str, tmp_path: pathlib.Path) -> None:
+def test_saving_to_a_full_disk_is_an_error_and_keeps_the_old_file(name: str, tmp_path: pathlib.Path) -> None:
     with pytest.raises(floptally.Error, match='^path: cannot write "/dev/full": No space left on device$'):
         SAVERS[name](pathlib.Path("/dev/full"))
     path = tmp_path / "saved"
@@ -175,7 +175,7 @@ def test_a_full_disk_is_an_error_and_keeps_the_old_file(name: str, tmp_path: pat
     assert path.stat().st_size == size and resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 0
 
 
-def test_a_meter_resumes_from_its_file(tmp_path: pathlib.Path) -> None:
+def test_a_meter_resumes_from_its_saved_file(tmp_path: pathlib.Path) -> None:
     whole = counted(3)
     whole.save(tmp_path / "state")
     resumed = meter()

@@ -152,7 +152,7 @@ def units(cost):
 
 
 @pytest.mark.parametrize("name", COUNTED)
-def test_a_transformers_model_costs_the_same_as_its_config(name):
+def test_counting_a_transformers_model_gives_the_same_cost_as_its_config(name):
     model = build(name)
     example = inputs_of(model)
     # Megatron's rule counts the norms inside latent attention, which nothing but their names tells.
@@ -206,7 +206,7 @@ def test_counting_a_full_size_model_allocates_no_memory_for_weights():
     assert all(one.is_meta for one in model.parameters())
 
 
-def test_an_image_model_of_fixed_input_size_is_counted_by_images():
+def test_an_image_model_of_fixed_input_size_is_counted_by_the_number_of_images():
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     config = transformers.ViTConfig(
         hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=56, image_size=32, patch_size=8
@@ -259,7 +259,7 @@ class HandWritten(nn.Module):
         return self.head(self.norm(x))
 
 
-def test_a_transformer_written_by_hand_costs_the_same_as_gpt2():
+def test_counting_a_transformer_written_by_hand_gives_the_cost_of_gpt2():
     cost = floptally.from_torch(HandWritten(), {"ids": torch.zeros(2, 9, dtype=torch.long)})
     same = floptally.cost(
         {
@@ -336,7 +336,7 @@ def test_a_layer_used_twice_counts_twice_and_is_stored_once():
     assert cost.flops(lengths=[10]).useful.forward == 3 * 2 * 36 * 10
 
 
-def test_frozen_weights_count_what_autograd_runs():
+def test_a_model_with_frozen_weights_counts_the_matmuls_that_autograd_runs():
     model = HandWritten()
     for parameter in model.blocks[0].parameters():
         parameter.requires_grad = False
@@ -463,7 +463,7 @@ def prefix(length):
         (chunks, Mask.chunked(9), True),
     ],
 )
-def test_a_mask_is_read_from_values_that_do_not_depend_on_data(of, mask, fused):
+def test_an_attention_mask_that_does_not_depend_on_data_is_recognised_from_its_values(of, mask, fused):
     cost = floptally.from_torch(Attention(of, fused), {"x": torch.zeros(2, 9, 8)})
     assert cost.masks == [mask]
 
@@ -481,7 +481,7 @@ def of_two(length):
 
 
 @pytest.mark.parametrize(("of", "fused"), [(filled, False), (of_two, True)])
-def test_a_mask_added_to_scores_is_read_from_its_values_however_it_was_computed(of, fused):
+def test_an_attention_mask_added_to_scores_is_recognised_from_its_values_however_the_model_computes_it(of, fused):
     class Added(Attention):
         def forward(self, x):
             q, k, v = self.qkv(x).chunk(3, -1)
@@ -558,7 +558,7 @@ def test_attention_weights_by_relu_depend_on_data_and_are_an_error_without_masks
     assert floptally.from_torch(smooth, {"x": torch.zeros(2, 9, 8)}).masks == [Mask.causal()]
 
 
-def test_masks_may_differ_by_module():
+def test_masks_passed_by_the_caller_may_differ_by_module():
     class Two(HandWritten):
         pass
 
@@ -984,7 +984,7 @@ def test_frozen_weights_pass_a_gradient_through_nested_tensors():
         ),
     ],
 )
-def test_uncountable_nested_tensors_are_errors_with_the_reason(inputs, options, text):
+def test_nested_tensors_that_cannot_be_counted_are_errors_that_say_why(inputs, options, text):
     with pytest.raises(floptally.Error, match=text):
         floptally.from_torch(Jagged(), inputs, **options)
 
@@ -1155,7 +1155,7 @@ def test_a_triton_kernel_is_counted_by_its_formula():
     assert nothing.flops(lengths=[37]).useful.forward == 37 * 2 * 6 * 8
 
 
-def test_an_operator_of_several_triton_kernels_is_one_operator():
+def test_an_operator_of_several_triton_kernels_counts_as_one_operator():
     triton = pytest.importorskip("triton", reason="Triton is not installed")
     tl = triton.language  # noqa: F841
 
@@ -1227,7 +1227,7 @@ class Checkpointed(HandWritten):
 
 
 @pytest.mark.parametrize("reentrant", [False, True])
-def test_activation_checkpointing_becomes_the_plan_of_the_cost(reentrant):
+def test_activation_checkpointing_of_a_model_is_read_into_the_plan_of_the_cost(reentrant):
     example = {"ids": torch.zeros(2, 9, dtype=torch.long)}
     cost = floptally.from_torch(Checkpointed(reentrant), example)
     model = Checkpointed(reentrant)
@@ -1241,7 +1241,7 @@ def test_activation_checkpointing_becomes_the_plan_of_the_cost(reentrant):
     assert (executed.forward, executed.backward + executed.recompute) == (forward, backward)
 
 
-def test_a_product_that_flop_counter_mode_omits_is_counted_and_noted():
+def test_a_matmul_that_flop_counter_mode_omits_is_counted_and_noted():
     class Vector(nn.Module):
         def __init__(self):
             super().__init__()
@@ -1275,7 +1275,7 @@ def test_passing_fewer_than_five_different_lengths_is_an_error():
         floptally.from_torch(nn.Linear(6, 6), {"input": torch.zeros(2, 9, 6)}, lengths=[1, 2, 3, 3, 4])
 
 
-def test_a_model_without_gradients_counts_its_forward_and_one_without_products_is_an_error():
+def test_a_model_without_gradients_counts_only_its_forward_and_a_model_without_matmuls_is_an_error():
     cost = floptally.from_torch(nn.Linear(6, 6).requires_grad_(False), {"input": torch.zeros(2, 9, 6)})
     assert by_phase(cost, "exact", lengths=[5]) == (5 * 2 * 36, 0)
     with pytest.raises(floptally.Error, match="^model: runs no matrix product and no convolution"):
@@ -1317,7 +1317,7 @@ class Chunked(nn.Module):
 
 
 @pytest.mark.parametrize("chunk", [16, 64, 100])
-def test_products_over_padded_chunks_are_counted_by_the_number_of_chunks(chunk):
+def test_matmuls_over_padded_chunks_are_counted_by_the_number_of_chunks(chunk):
     cost = floptally.from_torch(Chunked(chunk), {"x": torch.zeros(2, 9, 6)})
     assert f"counts by chunks of {chunk} tokens, of which the last one is filled up" in cost.notes
     for batch, length in ((3, 21), (2, chunk), (1, 4 * chunk + 1)):
@@ -1364,7 +1364,7 @@ def test_scan_work_between_chunks_counts_the_same_as_pytorch():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_scan_of_a_second_layer_is_counted_by_chunks():
+def test_the_scan_of_a_second_mamba_layer_is_counted_by_chunks():
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     sizes = {"hidden_size": 64, "num_heads": 16, "head_dim": 8, "state_size": 8, "n_groups": 1, "vocab_size": 50}
     config = transformers.Mamba2Config(**sizes, num_hidden_layers=2, chunk_size=16, use_cache=False)
@@ -1376,7 +1376,7 @@ def test_the_scan_of_a_second_layer_is_counted_by_chunks():
         assert by_phase(cost, "torch_flop_counter_eager", lengths=[length] * batch) == (forward, backward - excess)
 
 
-def test_relative_position_products_count_every_pair_of_tokens():
+def test_relative_position_matmuls_count_every_pair_of_tokens():
     class Relative(nn.Module):
         """Scores of 2n - 1 distances, as Transformer-XL and conformers have them."""
 
@@ -1422,7 +1422,7 @@ CHANCE = "what runs depends on data: a random number is taken as its mean, 0.5"
         (lambda x: torch.rand(()).item() < 0.7, True, CHANCE),
     ],
 )
-def test_branches_on_infinities_or_random_numbers_assume_finite_numbers_and_the_mean_random_number_with_a_note(decide, runs, note):
+def test_a_note_says_that_branches_are_taken_as_for_finite_numbers_and_the_mean_of_random_numbers(decide, runs, note):
     cost = floptally.from_torch(Decided(decide), {"x": torch.zeros(2, 9, 6)})
     assert note in cost.notes
     assert cost.flops(lengths=[50]).useful.forward == 2 * 36 * 50 * (2 if runs else 1)
@@ -1486,7 +1486,7 @@ def test_work_that_is_done_once_per_pass_but_grows_with_the_length_is_an_error(p
         floptally.from_torch(Positions(), {"x": torch.zeros(2, 9, 6)}, **lengths)
 
 
-def test_a_tensor_in_a_plain_attribute_of_a_module_keeps_its_values():
+def test_a_tensor_in_a_plain_attribute_of_a_module_keeps_its_values_when_counted_on_fake_tensors():
     class Held(nn.Module):
         """Weights at places that a plain attribute says."""
 
@@ -1568,7 +1568,7 @@ def test_a_model_of_many_operators_is_checked_at_fewer_input_sizes(monkeypatch):
     assert near.entries == whole.entries and "checked at 2 x 48, 2 x 80, 3 x 32, 3 x 48" in near.notes[0]
 
 
-def test_a_note_says_if_the_model_class_has_a_spec():
+def test_a_note_says_that_a_model_class_already_has_a_spec():
     diffusers = pytest.importorskip("diffusers", reason="diffusers is not installed")
     with torch.device("meta"):
         model = diffusers.SD3Transformer2DModel(

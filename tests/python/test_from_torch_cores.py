@@ -35,7 +35,7 @@ def inputs(batch, length):
     return torch.zeros(batch, length, 8)
 
 
-def test_causal_attention_in_a_fixed_context_counts_its_pairs():
+def test_causal_attention_in_a_fixed_context_counts_the_attended_pairs():
     class Fixed(Core):
         def attend(self, q, k, v):
             return F.scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -44,7 +44,7 @@ def test_causal_attention_in_a_fixed_context_counts_its_pairs():
     assert forward(cost, 1, 1) == 2 * (32 * PROJECTION + PAIR * 32 * 33 // 2)
 
 
-def test_causal_attention_over_video_frames_counts_its_pairs():
+def test_causal_attention_over_video_frames_counts_the_attended_pairs():
     class Frames(nn.Module):
         def __init__(self):
             super().__init__()
@@ -60,7 +60,7 @@ def test_causal_attention_over_video_frames_counts_its_pairs():
         assert forward(cost, length) == 8 * length * PROJECTION + length * PAIR * 36
 
 
-def test_attention_in_causal_blocks_counts_its_pairs():
+def test_attention_in_causal_blocks_counts_the_attended_pairs():
     class Blocks(nn.Module):
         def __init__(self):
             super().__init__()
@@ -121,7 +121,7 @@ def both(batch, length, keys):
 
 
 @pytest.mark.parametrize(("wait", "flex"), [(0, False), (3, False), (0, True)])
-def test_cross_attention_with_a_delayed_causal_mask_counts_its_pairs(wait, flex):
+def test_cross_attention_with_a_delayed_causal_mask_counts_the_attended_pairs(wait, flex):
     cost = floptally.from_torch(Cross(lambda i, j: j <= i + wait, flex), both)
     for length, keys in ((32, 40), (57, 61), (48, 56)):
         pairs = sum(min(i + wait + 1, keys) for i in range(length))
@@ -129,7 +129,7 @@ def test_cross_attention_with_a_delayed_causal_mask_counts_its_pairs(wait, flex)
 
 
 @pytest.mark.parametrize("of", [lambda n: torch.arange(n) < n - 1, lambda n: torch.arange(n) >= 3 * torch.arange(3)[:, None]])
-def test_learned_queries_count_the_keys_that_a_mask_leaves(of):
+def test_learned_queries_count_the_keys_that_a_mask_lets_through(of):
     class Latents(nn.Module):
         def __init__(self):
             super().__init__()
@@ -148,7 +148,7 @@ def test_learned_queries_count_the_keys_that_a_mask_leaves(of):
         assert every == own + PAIR * 3 * length
 
 
-def test_lengths_passed_by_the_caller_are_also_used_as_key_lengths():
+def test_lengths_passed_by_the_caller_are_also_used_as_key_lengths_of_cross_attention():
     lengths = [16, 24, 40, 64, 100]
     seen = []
 
@@ -161,7 +161,7 @@ def test_lengths_passed_by_the_caller_are_also_used_as_key_lengths():
     assert cost.masks == [Mask.cross_attention()] or cost.masks == []
 
 
-def test_a_mask_among_the_inputs_keeps_its_values():
+def test_an_attention_mask_among_the_example_inputs_keeps_its_values():
     layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
 
     def masked(batch, length):
@@ -195,7 +195,7 @@ def test_a_causal_bias_object_of_pytorch_is_read_as_a_mask():
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_scores_whose_heads_are_mixed_before_the_mask_count_its_pairs(after):
+def test_attention_that_mixes_heads_before_the_mask_counts_the_attended_pairs(after):
     class MixedHeads(nn.Module):
         def __init__(self):
             super().__init__()
@@ -232,7 +232,7 @@ def test_full_attention_of_a_fixed_size_is_counted_if_a_larger_batch_is_too_larg
     assert seen.forward == 5 * (2 * 64 * 8 * 8 + 2 * 2 * 64 * 16 * 8)
 
 
-def test_attention_over_pooled_keys_is_counted_at_lengths_that_the_pool_divides():
+def test_attention_over_pooled_keys_is_counted_at_lengths_that_the_pool_size_divides():
     class Pooled(Core):
         def attend(self, q, k, v):
             k, v = (F.avg_pool1d(one.mT, 4).mT for one in (k, v))
@@ -266,7 +266,7 @@ def test_a_model_that_branches_on_the_batch_size_is_an_error(example):
         floptally.from_torch(Branch(), example)
 
 
-def test_a_mask_that_leaves_small_attention_weights_is_noted():
+def test_a_mask_that_leaves_small_attention_weights_gives_a_note():
     class Leaky(Core):
         def attend(self, q, k, v):
             mask = torch.ones(q.shape[1], q.shape[1]).tril()
@@ -279,7 +279,7 @@ def test_a_mask_that_leaves_small_attention_weights_is_noted():
 
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("slope", [0.0625, 0.5, 0.92])
-def test_distance_slopes_in_low_precision_are_not_read_as_a_mask(kind, slope):
+def test_alibi_slopes_in_low_precision_are_not_read_as_a_mask(kind, slope):
     class Slope(nn.Module):
         def __init__(self):
             super().__init__()
@@ -296,7 +296,7 @@ def test_distance_slopes_in_low_precision_are_not_read_as_a_mask(kind, slope):
 
 
 @pytest.mark.parametrize("of", [torch.empty_like, torch.zeros_like])
-def test_scores_written_into_slices_of_another_tensor_keep_their_mask(of):
+def test_attention_scores_written_into_slices_of_another_tensor_keep_their_mask(of):
     class Written(Core):
         def attend(self, q, k, v):
             scores = q @ k.mT
@@ -332,7 +332,7 @@ class Added(nn.Module):
     ],
     ids=["baddbmm", "baddbmm_", "addmm"],
 )
-def test_scores_added_to_a_mask_are_counted_like_a_mask_added_to_scores(scores):
+def test_attention_scores_added_to_a_mask_are_counted_like_a_mask_added_to_attention_scores(scores):
     assert floptally.from_torch(Added(scores), inputs).masks == [Mask.causal()]
 
 
@@ -390,7 +390,7 @@ def test_masks_passed_for_attention_do_not_limit_the_indexer_product_that_makes_
 @pytest.mark.parametrize("fill", [-100.0, -1000.0])
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("how", ["filled", "added", "fused"])
-def test_pairs_whose_scores_are_filled_with_minus_100_are_masked(fill, kind, how):
+def test_pairs_whose_scores_are_filled_with_minus_100_are_counted_as_masked(fill, kind, how):
     class Filled(nn.Module):
         def __init__(self):
             super().__init__()
@@ -411,7 +411,7 @@ def test_pairs_whose_scores_are_filled_with_minus_100_are_masked(fill, kind, how
     assert cost.masks == [Mask.sliding_window(7)]
 
 
-def test_pairs_filled_with_scores_that_leave_a_weight_above_1e_30_are_not_masked():
+def test_pairs_whose_scores_are_filled_with_minus_50_keep_a_small_weight_and_are_not_counted_as_masked():
     class Filled(Core):
         def attend(self, q, k, v):
             seen = torch.ones(q.shape[1], q.shape[1], dtype=torch.bool).tril()
@@ -422,7 +422,7 @@ def test_pairs_filled_with_scores_that_leave_a_weight_above_1e_30_are_not_masked
     assert any("leaves small weights" in note for note in cost.notes)
 
 
-def test_shifted_windows_that_swin_masks_by_minus_100_count_their_pairs():
+def test_shifted_windows_that_swin_masks_by_minus_100_count_the_attended_pairs():
     """Windows of 4 tokens, shifted by 2: the last one holds tokens of both ends, which do not attend each other."""
 
     class Shifted(Core):
@@ -439,7 +439,7 @@ def test_shifted_windows_that_swin_masks_by_minus_100_count_their_pairs():
 
 
 @pytest.mark.parametrize("fused", [False, True])
-def test_learned_tokens_in_front_of_a_causal_sequence_count_their_pairs(fused):
+def test_learned_tokens_in_front_of_a_causal_sequence_count_the_attended_pairs(fused):
     class Prompted(nn.Module):
         def __init__(self):
             super().__init__()
@@ -460,7 +460,7 @@ def test_learned_tokens_in_front_of_a_causal_sequence_count_their_pairs(fused):
 
 
 @pytest.mark.parametrize("factor", [10.0, 20.0])
-def test_scores_multiplied_by_a_large_factor_are_not_read_as_a_mask(factor):
+def test_attention_scores_multiplied_by_a_large_factor_are_not_read_as_a_mask(factor):
     class Normalized(Core):
         def attend(self, q, k, v):
             seen = torch.ones(q.shape[1], q.shape[1], dtype=torch.bool).tril()

@@ -152,7 +152,7 @@ def test_more_than_forty_models_with_attention_masks_are_tested():
 
 
 @pytest.mark.parametrize(("rule", "made"), CASES, ids=lambda one: one if isinstance(one, str) else one.__name__)
-def test_a_mask_read_at_a_few_lengths_equals_its_function_at_any_length(rule, made):
+def test_a_mask_recognised_at_a_few_lengths_equals_its_mask_function_at_any_length(rule, made):
     function, mask = RULES[rule]
     cost = counted(made(function))
     assert cost.masks == [mask]
@@ -269,7 +269,7 @@ def test_an_attention_bias_that_grows_with_distance_is_not_read_as_a_mask(slope,
     assert counted(attend).masks == [Mask.causal()]
 
 
-def test_distance_slopes_per_head_in_masked_scores_keep_the_mask_causal():
+def test_causally_masked_scores_with_alibi_slopes_per_head_are_read_as_a_causal_mask():
     slopes = torch.tensor([0.25, 4.0])
 
     def attend(q, k, v):
@@ -310,7 +310,7 @@ def test_a_model_that_truncates_its_input_is_an_error(width):
         assert cost.flops(lengths=[500]).useful.forward == 2 * 2 * 64 * 500
 
 
-def test_lengths_at_which_a_mask_was_not_checked_are_noted():
+def test_a_note_names_the_length_up_to_which_a_mask_was_checked():
     table = nn.Parameter(torch.zeros(700, 8))
 
     class Short(nn.Module):
@@ -409,7 +409,7 @@ def test_model_outputs_may_be_a_plain_dataclass():
     assert floptally.from_torch(Model(), {"x": torch.zeros(2, 9, 8)}).flops(lengths=[10]).useful.forward == 1280
 
 
-def test_a_mask_tensor_without_values_gives_a_one_line_error():
+def test_cu_seqlens_on_the_meta_device_give_a_one_line_error():
     cost = counted(of_bools(RULES["causal"][0]))
     with pytest.raises(floptally.Error) as raised:
         cost.flops(cu_seqlens=torch.zeros(3, dtype=torch.int32, device="meta"))

@@ -67,7 +67,7 @@ def by_jax(values: Any, dtype: str) -> Any:
 @pytest.mark.parametrize("array", [by_torch, by_cupy, by_jax])
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("count", [1, 600, 100_000])
-def test_sums_on_the_gpu_equal_a_tally_bit_for_bit(
+def test_sums_of_a_device_tally_on_a_real_gpu_equal_those_of_a_host_tally_bit_for_bit(
     mistral: floptally.Cost, array: Callable[[Any, str], Any], dtype: str, count: int
 ) -> None:
     generator = np.random.default_rng(count)
@@ -110,7 +110,7 @@ def test_calls_of_a_device_tally_return_while_the_gpu_is_busy(mistral: floptally
     assert counted.poll() is None
 
 
-def test_adding_on_the_device_reads_the_values_that_its_stream_wrote_before(mistral: floptally.Cost) -> None:
+def test_adding_a_batch_to_a_device_tally_reads_the_values_that_the_stream_wrote_before(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     boundaries, later, stream = on_gpu([0] * len(BOUNDARIES)), on_gpu(BOUNDARIES), torch.cuda.Stream()
     with torch.cuda.stream(stream):
@@ -121,7 +121,7 @@ def test_adding_on_the_device_reads_the_values_that_its_stream_wrote_before(mist
     assert counted.read(stream=stream) == tally_of(mistral, BOUNDARIES)
 
 
-def test_input_memory_of_another_stream_is_not_reused_before_the_kernel_has_read_it(mistral: floptally.Cost) -> None:
+def test_gpu_input_memory_of_another_stream_is_not_reused_before_the_kernel_has_read_it(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     stream, lengths = torch.cuda.Stream(), 1 << 20
     addresses = set()
@@ -139,7 +139,7 @@ def test_input_memory_of_another_stream_is_not_reused_before_the_kernel_has_read
     assert counted.read(stream=stream).tokens == 4 * 3 * lengths
 
 
-def test_input_memory_is_reused_by_the_same_stream_only_after_the_kernel(mistral: floptally.Cost) -> None:
+def test_gpu_input_memory_is_reused_by_the_same_stream_only_after_the_kernel_has_read_it(mistral: floptally.Cost) -> None:
     counted, lengths = floptally.DeviceTally(mistral), 1 << 20
     with torch.cuda.stream(torch.cuda.Stream()):
         torch.cuda._sleep(HALF_A_SECOND // 5)
@@ -197,7 +197,7 @@ def test_several_streams_and_threads_add_to_one_device_tally(mistral: floptally.
     assert counted.read() == tally_of(mistral, *[BOUNDARIES] * 800)
 
 
-def test_a_meter_takes_gpu_tensors_without_waiting(mistral: floptally.Cost) -> None:
+def test_a_meter_accepts_gpu_tensors_without_waiting_for_the_gpu(mistral: floptally.Cost) -> None:
     name = torch.cuda.get_device_name()
     meter = floptally.Meter(mistral, gpus=1, accelerator=name)
     boundaries, done = on_gpu(BOUNDARIES), torch.cuda.Event()

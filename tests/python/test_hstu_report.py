@@ -45,7 +45,7 @@ def test_step_and_layer_log_lines_are_parsed_and_written_unchanged() -> None:
     )
 
 
-def test_logs_of_every_recsys_examples_version_are_parsed() -> None:
+def test_logs_of_every_version_of_recsys_examples_are_parsed() -> None:
     """Made by that project's format strings: main (43465aea), release-v26.04, release-25.10, sm100."""
     log = hstu_report.read_throughput_log(
         "[11/22/26 15:00:01] INFO     [train] [iter 99, tokens 131168, elapsed_time 58.51 ms, "
@@ -108,7 +108,7 @@ def test_published_recsys_examples_logs_give_the_published_table(tmp_path: Path)
     assert (f"{other[0].mfu_pct:.2f}", f"{other[2].mfu_pct:.2f}") == ("6.38", "22.96")
 
 
-def test_the_average_over_log_lines_is_weighted_by_time_and_may_skip_first_steps(tmp_path: Path) -> None:
+def test_the_average_over_hstu_log_lines_is_weighted_by_time_and_may_skip_first_steps(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     lines = [step_line(160, 900.0), step_line(1600, 30.0), step_line(3200, 10.0), LAYER]
     log = log_of(tmp_path, "uneven", *lines)
@@ -159,7 +159,7 @@ def test_the_hstu_report_command_writes_the_report_and_prints_the_table(tmp_path
     }  # fmt: skip
 
 
-def test_invalid_input_gives_one_error_line_and_exit_status_2_and_writes_nothing(
+def test_invalid_input_of_the_hstu_report_command_gives_one_error_line_and_exit_status_2_and_writes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = log_of(tmp_path, "good", STEP)
@@ -193,7 +193,7 @@ def test_invalid_input_gives_one_error_line_and_exit_status_2_and_writes_nothing
     assert done.stderr == 'floptally: error: gpus: must be at least 1, got 0 in "good"\n'
 
 
-def test_an_invalid_peak_is_an_error() -> None:
+def test_an_invalid_peak_in_an_hstu_report_is_an_error() -> None:
     with pytest.raises(floptally.Error) as raised:
         hstu_report.compare([hstu_report.Experiment("a", gpus=1, peak_tflops=float("nan"), steps=[])])
     assert raised.value.field == "peak_tflops"

@@ -163,7 +163,7 @@ def test_the_first_line_of_a_report_names_convention_peak_and_trained_weights() 
         ({"bf16": True}, "fp8", "the run computes in bf16, and MFU is relative to the peak of fp8, 1978.9 TFLOP/s"),
     ],
 )  # fmt: skip
-def test_training_in_another_precision_than_the_peak_is_one_warning_and_a_note(
+def test_training_in_another_precision_than_the_peak_gives_one_warning_and_a_note(
     tmp_path: Any, run: dict[str, Any], precision: Any, text: str | None
 ) -> None:
     from test_callbacks import trainer_in

@@ -44,7 +44,7 @@ def ran(adapter: callbacks.MeterAdapter, *batches: Any) -> None:
     adapter.end()
 
 
-def test_an_uncountable_first_batch_raises_and_a_later_one_leaves_out_its_step() -> None:
+def test_an_uncountable_first_batch_raises_and_a_later_uncountable_batch_leaves_out_its_step() -> None:
     meter = new_meter()
     adapter = callbacks.MeterAdapter(meter, clock=Clock())
     adapter.begin()
@@ -110,7 +110,7 @@ def test_a_step_of_zero_seconds_does_not_stop_training() -> None:
     assert adapter.meter.run.steps == 2 and not adapter.meter.in_step
 
 
-def test_a_custom_loop_also_leaves_out_uncountable_steps() -> None:
+def test_a_custom_training_loop_also_leaves_out_uncountable_steps() -> None:
     meter = new_meter()
     with pytest.raises(floptally.Error), callbacks.step(meter, BAD, seconds=1.0):
         pass

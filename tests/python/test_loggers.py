@@ -117,7 +117,7 @@ def in_csv(folder: Path) -> Steps:
         ("mlflow", in_mlflow, ""),
     ],
 )
-def test_log_files_of_the_hugging_face_trainer_have_each_name_once_next_to_the_loss(
+def test_log_files_of_the_hugging_face_trainer_have_each_scalar_of_the_meter_once_next_to_the_loss(
     folder: Path, logger: str, read: Callable[[Path], Steps], group: str
 ) -> None:
     pytest.importorskip(logger)

@@ -112,14 +112,14 @@ def halves(flops: Any, macs: Any, key: str = "") -> None:
 
 
 @pytest.mark.parametrize("arguments", OUTPUTS)
-def test_macs_are_half_of_the_flops_and_the_mfu_does_not_change(tmp_path: pathlib.Path, arguments: list[str]) -> None:
+def test_reporting_macs_instead_of_flops_halves_the_numbers_and_keeps_the_mfu(tmp_path: pathlib.Path, arguments: list[str]) -> None:
     flops, macs = (
         json.loads(printed(tmp_path, LLAMA_3_8B, *arguments, "--format", "json", "--unit", unit)) for unit in ("flops", "macs")
     )
     halves(flops, macs)
 
 
-def test_an_unknown_unit_or_one_that_contradicts_the_options_is_an_error(tmp_path: pathlib.Path) -> None:
+def test_a_unit_of_flops_or_macs_that_is_unknown_or_contradicts_other_options_is_an_error(tmp_path: pathlib.Path) -> None:
     batch = ["--lengths", "512"]
     step = ["--seconds", "1", "--gpus", "1"]
     for arguments, message in (
@@ -141,7 +141,7 @@ def test_an_odd_number_of_flops_in_macs_is_an_error() -> None:
         odd.flops(lengths=[1], plan=plan).to_table(unit="macs")
 
 
-def test_a_breakdown_prints_macs_as_the_program_does(tmp_path: pathlib.Path) -> None:
+def test_a_breakdown_prints_macs_as_the_command_line_program_does(tmp_path: pathlib.Path) -> None:
     counted = floptally.flops(LLAMA_3_8B, lengths=[512])
     asked = ["flops", "--lengths", "512", "--unit", "macs"]
     assert counted.to_table(unit="macs") == printed(tmp_path, LLAMA_3_8B, *asked)

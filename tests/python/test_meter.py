@@ -22,7 +22,7 @@ def meter_of(cost: floptally.Cost, **options: Any) -> Meter:
     return Meter(cost, **{"gpus": 8, "peak_tflops": 989, "counted": "all_gpus", **options})
 
 
-def test_a_meter_of_several_gpus_without_a_reduction_must_be_told_that_its_sequences_are_those_of_all_gpus(mistral: floptally.Cost) -> None:
+def test_a_meter_of_several_gpus_needs_a_reduction_or_a_declaration_that_its_sequences_are_those_of_all_gpus(mistral: floptally.Cost) -> None:
     with pytest.raises(floptally.Error, match="^gpus: is 2, but it is unknown whether the meter gets the sequences of all GPUs"):
         Meter(mistral, gpus=2, peak_tflops=989)
     unsaid = Meter(mistral, peak_tflops=989)  # a trainer's callback knows the number
@@ -52,7 +52,7 @@ def test_a_meter_of_several_gpus_without_a_reduction_must_be_told_that_its_seque
         Meter(mistral, gpus=3, peak_tflops=989, reduce=Twice())
 
 
-def test_a_meter_has_the_mixed_precision_mfu_and_its_denominator(mistral: floptally.Cost) -> None:
+def test_a_meter_reports_the_mixed_precision_mfu_and_the_peak_that_divides_it(mistral: floptally.Cost) -> None:
     def scalars(precisions: str | None, precision: str = "bf16") -> dict[str, float]:
         meter = Meter(mistral, gpus=1, accelerator="H100 SXM", precision=precision, precisions=precisions)
         with meter.step(seconds=1.0):
@@ -229,7 +229,7 @@ def test_a_meter_reports_its_settings(mistral: floptally.Cost) -> None:
     assert (meter.run.useful, meter.run.executed) == (expected.total, expected.executed_total)
 
 
-def test_a_run_resumes_from_a_checkpoint(mistral: floptally.Cost) -> None:
+def test_a_meter_resumes_its_run_from_a_checkpoint(mistral: floptally.Cost) -> None:
     meter = meter_of(mistral)
     for lengths in ([512, 9000], [4096]):
         with meter.step(0.3):
@@ -257,7 +257,7 @@ def test_a_run_resumes_from_a_checkpoint(mistral: floptally.Cost) -> None:
         meter_of(mistral).load_state_dict({name: value for name, value in state.items() if name != "words"})
 
 
-def test_a_reduced_tally_is_added_as_a_microbatch(mistral: floptally.Cost) -> None:
+def test_a_tally_that_is_reduced_over_ranks_can_be_added_as_a_microbatch(mistral: floptally.Cost) -> None:
     meter = meter_of(mistral, convention="palm")
     ranks = []
     for lengths in ([512], [9000]):
@@ -373,7 +373,7 @@ class Kept(Meter):
     note = ""
 
 
-def test_a_pickled_subclass_keeps_its_attributes(mistral: floptally.Cost) -> None:
+def test_a_pickled_subclass_of_the_class_meter_keeps_its_attributes(mistral: floptally.Cost) -> None:
     meter = Kept(mistral, gpus=1, peak_tflops=989)
     meter.note = "mine"
     assert pickle.loads(pickle.dumps(meter)).note == "mine"
@@ -467,7 +467,7 @@ def test_a_pytorch_tensor_is_read_through_its_dlpack_function_table(mistral: flo
     assert meter.run.tokens == 18000
 
 
-def test_a_second_convention_is_logged_as_well() -> None:
+def test_a_meter_can_log_a_second_convention_next_to_the_first() -> None:
     windowed = floptally.cost(SOURCE / "examples" / "data" / "mistral-7b-v0.1.json")
     for name in ("megatron", "maxtext", "palm"):
         meter = floptally.Meter(windowed, gpus=1, peak_tflops=989.0, beside=name)

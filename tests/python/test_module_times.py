@@ -204,7 +204,7 @@ def timer_of_a_step(model: Model) -> ModuleTimer:
     return timer
 
 
-def test_timed_modules_are_written_with_the_components_that_count_their_work(tmp_path: Path) -> None:
+def test_module_times_are_written_with_the_cost_components_that_count_the_work_of_each_module(tmp_path: Path) -> None:
     timer = timer_of_a_step(Model())
     timer.write(tmp_path / "times.json", floptally.flops(CONFIG, lengths=[4, 4]))
     written = json.loads((tmp_path / "times.json").read_text())
@@ -213,7 +213,7 @@ def test_timed_modules_are_written_with_the_components_that_count_their_work(tmp
     ]  # fmt: skip
 
 
-def test_the_program_reads_the_module_times_that_the_timer_wrote(tmp_path: Path, program: str) -> None:
+def test_the_command_line_program_reads_the_module_times_that_the_timer_wrote(tmp_path: Path, program: str) -> None:
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     timer = timer_of_a_step(Model())
     timer.write(tmp_path / "times.json")  # with patterns: "moe.*" is of no component here
@@ -229,7 +229,7 @@ def test_the_program_reads_the_module_times_that_the_timer_wrote(tmp_path: Path,
     assert lost == sum(int(one["gpu_nanoseconds"]) for one in result["lines"][1:])
 
 
-def test_a_waterfall_takes_a_module_timer() -> None:
+def test_a_waterfall_accepts_module_times_from_a_module_timer() -> None:
     model = Model()
     timer = timer_of_a_step(model)
     work = floptally.flops(CONFIG, lengths=[4, 4])

@@ -118,7 +118,7 @@ CASES = [[3, 2], [1, 1, 1], [5], [4, 1, 6, 2], [1, 9]]
 
 
 @pytest.mark.parametrize("lengths", CASES, ids=str)
-def test_packing_is_read_under_every_known_argument_name(lengths: list[int]) -> None:
+def test_packed_sequences_are_read_from_every_known_argument_name(lengths: list[int]) -> None:
     right = (pairs_of(documents_of([lengths], sum(lengths))), sum(lengths), sum(lengths))
     found = {name: read(batch) for name, batch in whole_forms(lengths).items()}
     assert len(found) > 40
@@ -177,7 +177,7 @@ def padded_forms(rows: list[list[int]], width: int) -> dict[str, dict[str, Any]]
 @pytest.mark.parametrize(
     ("rows", "width"), [([[3, 2]], 8), ([[1, 1]], 4), ([[6]], 9), ([[2, 3], [4, 1]], 7), ([[1], [3, 3], [2, 2, 1]], 9)], ids=str
 )
-def test_padding_of_packs_is_not_counted_as_a_document(rows: list[list[int]], width: int) -> None:
+def test_padding_in_packed_sequences_is_not_counted_as_a_document(rows: list[list[int]], width: int) -> None:
     tokens = sum(map(sum, rows))
     right = (pairs_of(documents_of(rows, width)), tokens, width * len(rows))
     found = {name: read(batch) for name, batch in padded_forms(rows, width).items()}
@@ -185,7 +185,7 @@ def test_padding_of_packs_is_not_counted_as_a_document(rows: list[list[int]], wi
     assert found == dict.fromkeys(found, right)
 
 
-def test_random_packs_are_read_under_every_argument_name() -> None:
+def test_random_packed_sequences_are_read_from_every_known_argument_name() -> None:
     chance = random.Random(71)
     for _ in range(60):
         width = chance.randint(6, 24)
@@ -200,7 +200,7 @@ def test_random_packs_are_read_under_every_argument_name() -> None:
             assert read(batch) == right, (name, rows, width)
 
 
-def test_row_boundaries_and_jagged_ids_are_read() -> None:
+def test_cu_seqlens_per_row_and_jagged_token_ids_are_read() -> None:
     rows = [[3, 5], [1, 1, 6]]
     filled = np.array([[0, 3, 8, -1], [0, 1, 2, 8]])
     right = (pairs_of(documents_of(rows, 8)), 16, 16)
@@ -211,7 +211,7 @@ def test_row_boundaries_and_jagged_ids_are_read() -> None:
     assert read({"input_ids": ids, "labels": ids})[0] == pairs_of(documents_of([[3, 5, 1]], 9))
 
 
-def test_a_context_parallel_shard_has_the_boundaries_of_whole_sequences() -> None:
+def test_a_context_parallel_shard_with_cu_seqlens_of_whole_sequences_counts_the_whole_sequences() -> None:
     assert read({"input_ids": np.zeros((1, 4)), "cu_seqlens": bounds([3, 5])}) == (6 + 15, 8, 8)
     with pytest.raises(floptally.Error, match="^cu_seqlens: must end at 5, the slots of the batch, got 8$"):
         read({"input_ids": np.zeros((1, 5)), "cu_seqlens": bounds([3, 5])})
@@ -266,7 +266,7 @@ def test_arguments_that_only_look_like_packing_are_ignored() -> None:
          "another number: pass arguments=, a function that turns the batch into keywords of Meter.add"),
     ],
 )  # fmt: skip
-def test_unreadable_packing_is_an_error(batch: dict[str, Any], message: str) -> None:
+def test_packing_arguments_that_cannot_be_read_are_an_error(batch: dict[str, Any], message: str) -> None:
     with pytest.raises(floptally.Error, match=f"^{message}"):
         callbacks.batch_arguments({"input_ids": np.zeros((1, 8)), **batch})
 

@@ -64,7 +64,7 @@ COMMAND_LINES = [
 
 
 @pytest.mark.parametrize("arguments", COMMAND_LINES, ids=" ".join)
-def test_python_m_floptally_prints_the_same_as_the_cpp_program(program: str, arguments: list[str]) -> None:
+def test_running_floptally_as_a_python_module_prints_the_same_as_the_cpp_program(program: str, arguments: list[str]) -> None:
     module = subprocess.run([sys.executable, "-m", "floptally", *arguments], capture_output=True, check=False)
     executable = subprocess.run([program, *arguments], capture_output=True, check=False)
     assert (module.returncode, module.stdout, module.stderr) == (
@@ -74,7 +74,7 @@ def test_python_m_floptally_prints_the_same_as_the_cpp_program(program: str, arg
     )
 
 
-def test_flops_of_the_command_equal_those_of_the_function() -> None:
+def test_the_command_flops_prints_the_result_of_the_function_flops() -> None:
     result = run("flops", "--config", CONFIG, "--lengths-file", LENGTHS, "--format", "json")
     assert (result.returncode, result.stderr) == (0, "")
     lengths = [int(word) for word in pathlib.Path(LENGTHS).read_text().replace(",", " ").split()]
@@ -83,14 +83,14 @@ def test_flops_of_the_command_equal_those_of_the_function() -> None:
     assert table.stdout == str(floptally.flops(CONFIG, lengths=lengths))
 
 
-def test_mfu_of_the_command_equals_that_of_the_function() -> None:
+def test_the_command_mfu_prints_the_mfu_that_a_measured_breakdown_has() -> None:
     step = ["--seconds", "0.8", "--gpus", "2", "--accelerator", "NVIDIA H100 80GB HBM3"]
     result = run("mfu", "--config", CONFIG, "--lengths", "8192", *step, "--format", "json")
     work = floptally.flops(CONFIG, lengths=[8192]).measure(0.8, gpus=2, accelerator="NVIDIA H100 80GB HBM3")
     assert json.loads(result.stdout) == work.to_dict()
 
 
-def test_the_program_reads_precisions_of_components_and_layers() -> None:
+def test_the_command_line_program_reads_precisions_of_components_and_layers() -> None:
     step = ["--seconds", "0.8", "--gpus", "2", "--accelerator", "NVIDIA H100 80GB HBM3", "--format", "json"]
     arguments = run("mfu", "--config", CONFIG, "--lengths", "8192", *step, "--precisions", "mlp=fp8,@0-3=bf16")
     mfu = json.loads(arguments.stdout)["mfu"]
@@ -106,7 +106,7 @@ def test_the_program_reads_precisions_of_components_and_layers() -> None:
     assert wrong.stderr == "floptally: error: layers: must be a range of the 32 layers, got 0 to 33\n"
 
 
-def test_a_config_may_come_from_standard_input() -> None:
+def test_the_command_line_program_reads_a_config_from_standard_input() -> None:
     result = run("flops", "--config", "-", "--lengths", "8192", "--format", "json", given=json.dumps(LLAMA_3_8B))
     assert json.loads(result.stdout)["flops"]["useful"]["total"] == "421651971833856"
 
@@ -120,13 +120,13 @@ def test_a_config_may_come_from_standard_input() -> None:
         (["nonsense"], "command"),
     ],
 )
-def test_invalid_input_gives_exit_status_2_and_one_error_line(arguments: list[str], field: str) -> None:
+def test_invalid_input_of_the_command_line_program_gives_exit_status_2_and_one_error_line(arguments: list[str], field: str) -> None:
     result = run(*arguments)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.startswith(f"floptally: error: {field}: ") and result.stderr.count("\n") == 1
 
 
-def test_unwritable_output_gives_exit_status_1() -> None:
+def test_the_command_line_program_gives_exit_status_1_if_the_output_cannot_be_written() -> None:
     result = subprocess.run(
         f'"{sys.executable}" -m floptally models > /dev/full', shell=True, capture_output=True, text=True, check=False
     )
@@ -134,13 +134,13 @@ def test_unwritable_output_gives_exit_status_1() -> None:
     assert result.stderr == "floptally: error: output: standard output cannot be written\n"
 
 
-def test_output_that_python_printed_before_the_program_comes_first() -> None:
+def test_output_that_python_printed_before_the_command_line_program_ran_comes_first() -> None:
     code = "import floptally.__main__ as m, sys; print('first'); sys.argv = ['', '--version']; sys.exit(m.main())"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.stdout == f"first\nfloptally {floptally.__version__}\n"
 
 
-def test_the_floptally_script_of_the_package_is_the_same_program() -> None:
+def test_the_installed_floptally_script_is_the_same_program_as_the_python_module() -> None:
     script = pathlib.Path(sys.executable).parent / "floptally"
     if not script.exists():
         pytest.skip("the package is not installed by pip: there is no script")

@@ -96,7 +96,7 @@ def test_model_state_bytes_equal_parameters_gradients_and_optimizer_tensors() ->
         assert held["optimizer"] == found
 
 
-def test_logits_bytes_include_all_tokens() -> None:
+def test_memory_of_logits_includes_all_tokens() -> None:
     model = tiny()
     ids = torch.randint(0, VOCABULARY, (BATCH, LENGTH))
     logits = model(ids, use_cache=False).logits
@@ -142,7 +142,7 @@ EXPERTS = {
 }  # fmt: skip
 
 
-def test_fit_accepts_separate_layouts_of_attention_and_experts_and_layer_splits_and_recipe_settings() -> None:
+def test_the_method_fit_accepts_layer_splits_and_recipe_settings_and_separate_layouts_of_attention_and_experts() -> None:
     work = floptally.cost(EXPERTS).flops(lengths=[64])
     by_text = work.fit(layout="attn:d1p1t2c4|ffn:d1p1t1e8", sequence_parallel=True, gpus_per_node=4)
     by_name = work.fit(tp=2, cp=4, ep=8, etp=1, sequence_parallel=True, gpus_per_node=4)
@@ -189,7 +189,7 @@ def test_waterfall_accepts_a_separate_parallel_layout_for_experts() -> None:
         assert str(raised.value) == text
 
 
-def test_a_fit_report_equals_that_of_the_program_and_invalid_fit_arguments_are_errors_that_name_the_argument(tmp_path: Any) -> None:
+def test_a_fit_report_equals_the_output_of_the_command_line_program_and_invalid_fit_arguments_are_errors(tmp_path: Any) -> None:
     model = tiny(kv_heads=2)
     cost = floptally.cost(model.config.to_dict())
     result = cost.flops(lengths=[64, 64]).fit(
@@ -246,7 +246,7 @@ def peak_bits(elements: int, run: Any) -> float:
 
 
 @pytest.mark.parametrize(("drops", "bits"), [(False, 112), (True, 96)], ids=["held", "dropped"])
-def test_cross_entropy_in_32_bits_needs_the_documented_bits_of_each_logit(drops: bool, bits: int) -> None:
+def test_cross_entropy_in_32_bits_needs_the_documented_number_of_bits_per_logit(drops: bool, bits: int) -> None:
     tokens, vocabulary = 256, 4096
     states = torch.randn(tokens, 8, dtype=torch.bfloat16)
     head = torch.randn(vocabulary, 8, dtype=torch.bfloat16, requires_grad=True)

@@ -71,7 +71,7 @@ def test_output_shown_on_a_docs_page_is_what_the_block_before_it_prints() -> Non
         shown.blocks("```output\na\n```\n")
 
 
-def test_numbers_of_the_readme_equal_its_table_and_the_package() -> None:
+def test_numbers_in_the_text_of_the_readme_equal_the_table_of_the_readme_and_the_package() -> None:
     text = " ".join((SOURCE / "README.md").read_text().split())
     rows = re.findall(r"\| \**(\w+)\** \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", text)
     totals = {name: [float(number) for number in numbers] for name, *numbers in rows}
@@ -120,7 +120,7 @@ def test_the_package_counts_the_numbers_that_the_glossary_gives_as_examples() ->
     assert f"has {row['useful']} useful and {row['padded']} padded tokens" in text
 
 
-def test_pictures_of_the_docs_equal_what_their_program_draws(tmp_path: pathlib.Path) -> None:
+def test_pictures_of_the_docs_equal_those_that_the_drawing_script_draws(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     subprocess.run([sys.executable, "-B", SOURCE / "examples/pictures.py", tmp_path], check=True)
     drawn = sorted(tmp_path.glob("*.svg"))
@@ -130,7 +130,7 @@ def test_pictures_of_the_docs_equal_what_their_program_draws(tmp_path: pathlib.P
         assert len(texts[0]) > 15 and texts[0] == texts[1], path.name
 
 
-def test_values_in_comments_of_docs_examples_equal_those_that_run() -> None:
+def test_values_in_comments_of_docs_examples_equal_the_values_that_the_examples_compute() -> None:
     assert run("print(3)  # 3: a number\nprint(5)  # of five\n", "a page", {}) == 1
     with pytest.raises(AssertionError, match=r"a page: print\(3\)"):
         run("print(3)  # 4\n", "a page", {})
@@ -140,7 +140,7 @@ def config_in(folder: pathlib.Path) -> None:
     (folder / "config.json").write_bytes((SOURCE / "examples" / "data" / "mistral-7b-v0.1.json").read_bytes())
 
 
-def test_examples_of_docs_python_run_in_order(
+def test_examples_on_the_docs_page_python_run_in_order(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -50,7 +50,7 @@ def replace(file: str, old: str, new: str) -> Callable[[pathlib.Path], None]:
     return change
 
 
-def test_a_ready_release_lists_its_steps_and_changes_nothing(tree: pathlib.Path) -> None:
+def test_a_dry_run_of_a_ready_release_lists_its_steps_and_changes_nothing(tree: pathlib.Path) -> None:
     code, errors, steps = says(tree, "--dry-run")
     assert (code, errors) == (0, "")
     assert steps.splitlines()[0] == "floptally 2.0.0, numbers 4"
@@ -80,7 +80,7 @@ NEXT = replace(HEADER, "NUMBERS_VERSION 4", "NUMBERS_VERSION 5")
         ([replace(".ci/address", "CONTACT=b", "CONTACT=")], ".ci/address: FLOPTALLY_CONTACT is not set"),
     ],
 )
-def test_a_missing_release_step_is_named(tree: pathlib.Path, changes: list[Callable[[pathlib.Path], None]], fault: str) -> None:
+def test_the_release_check_names_a_missing_step(tree: pathlib.Path, changes: list[Callable[[pathlib.Path], None]], fault: str) -> None:
     for change in changes:
         change(tree)
     subprocess.run([*COMMIT[:-1], "second", "-a"], cwd=tree, check=True)
@@ -97,7 +97,7 @@ def test_a_release_with_uncommitted_changes_or_an_existing_tag_is_an_error_that_
     assert says(tree)[:2] == (1, "git: v2.0.0 is a tag already\n")
 
 
-def test_a_release_with_changed_numbers_is_a_breaking_change(tree: pathlib.Path) -> None:
+def test_a_release_that_changes_flop_counts_needs_the_version_of_a_breaking_change(tree: pathlib.Path) -> None:
     NEXT(tree)
     replace("docs/changelog.md", "## Unreleased\n", "## Unreleased\n\nnumbers 5: windows have one key more.\n")(tree)
     assert says(tree, "--check") == (0, "", "")
@@ -112,11 +112,11 @@ def test_a_release_with_changed_numbers_is_a_breaking_change(tree: pathlib.Path)
     assert says(tree, "--check") == (0, "", "")
 
 
-def test_versions_in_all_files_of_this_tree_agree() -> None:
+def test_version_numbers_in_all_files_of_the_repository_agree() -> None:
     assert says(ROOT, "--check") == (0, "", "")
 
 
-def test_a_clone_an_archive_and_a_source_distribution_say_their_commit(tmp_path: pathlib.Path) -> None:
+def test_versions_built_from_a_clone_an_archive_or_a_source_distribution_name_the_commit(tmp_path: pathlib.Path) -> None:
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
     if not (ROOT / ".git").exists() or head.returncode != 0:
         pytest.skip("needs a clone")

@@ -67,7 +67,7 @@ def test_the_sampler_repeats_the_first_samples_if_ranks_do_not_divide_their_numb
     assert tiny == [[[0]]] * RANKS
 
 
-def test_drop_last_skips_incomplete_steps() -> None:
+def test_the_sampler_option_drop_last_skips_incomplete_steps() -> None:
     costs = lognormal_costs(RANKS * BATCH * 2 + 31)
     ranks = epoch_of(costs, drop_last=True)
     arguments = [sample for rank in ranks for batch in rank for sample in batch]
@@ -89,7 +89,7 @@ def test_the_balanced_sampler_has_more_even_loads_than_distributed_sampler() -> 
     assert over_bound(theirs, costs) > 1.2
 
 
-def test_the_order_of_an_epoch_is_reproducible_and_differs_from_other_epochs() -> None:
+def test_the_sample_order_of_an_epoch_is_reproducible_and_differs_from_other_epochs() -> None:
     costs = lognormal_costs(96)
     assert epoch_of(costs, epoch=1) == epoch_of(costs, epoch=1)
     assert epoch_of(costs, epoch=1) != epoch_of(costs, epoch=2)
@@ -135,7 +135,7 @@ def test_loading_the_saved_state_of_a_different_sampler_is_an_error() -> None:
         BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=2, rank=0).load_state_dict({**state, "numbers_version": 0})
 
 
-def test_a_dataloader_accepts_the_balanced_sampler_if_each_sample_has_two_costs() -> None:
+def test_a_pytorch_dataloader_accepts_the_balanced_sampler_also_if_each_sample_has_two_costs() -> None:
     import numpy as np
 
     costs = np.array([[cost, 3 * index % 7] for index, cost in enumerate(lognormal_costs(64))], dtype=np.int64)

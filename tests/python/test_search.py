@@ -36,7 +36,7 @@ def test_found_layouts_are_sorted_and_use_all_gpus_and_the_whole_global_batch() 
     assert [point[0] for point in found.points[:20]] == seconds
 
 
-def test_the_memory_of_a_found_layout_equals_that_of_breakdown_fit() -> None:
+def test_the_memory_of_a_found_layout_equals_the_memory_that_the_method_fit_gives() -> None:
     cost = floptally.cost(LLAMA)
     for found in search(top=200).layouts[::25]:
         plan = floptally.Plan(recompute=found.recompute)  # type: ignore[arg-type]
@@ -71,7 +71,7 @@ def test_the_fastest_found_layout_is_written_as_settings_of_a_trainer_and_read_b
         search(pp=2, vpp=2).text("areal")
 
 
-def test_the_explanation_of_a_layout_says_why_it_was_not_found() -> None:
+def test_the_explanation_of_a_layout_says_why_the_search_did_not_choose_the_layout() -> None:
     found = search(memory_gib=6.0)
     assert "impossible. num_attention_heads: must be a multiple of tp" not in found.explain("tp=8")
     assert ": impossible. layers: " in found.explain("pp=16")

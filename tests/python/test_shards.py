@@ -151,7 +151,7 @@ def carried(plan: floptally.ExchangePlan, microbatch: int, payload: list[bytes])
 
 
 @pytest.mark.parametrize("window", [1, 3])
-def test_exchanged_samples_arrive_whole_and_return(window: int) -> None:
+def test_exchanged_samples_arrive_unchanged_and_return_to_their_ranks(window: int) -> None:
     random = np.random.default_rng(window)
     ranks, samples = 4, 29
     owners = random.integers(0, ranks, samples)
@@ -173,7 +173,7 @@ def test_exchanged_samples_arrive_whole_and_return(window: int) -> None:
     assert plan == floptally.ExchangePlan(owners, destinations, plan.sizes, ranks, window=window) != back
 
 
-def test_exchange_errors_name_the_sample() -> None:
+def test_errors_of_a_sample_exchange_name_the_sample() -> None:
     with pytest.raises(floptally.Error, match=r"owners\[1\]: must be below ranks = 1, got 1"):
         floptally.ExchangePlan([0, 1], [0, 0], [1, 1], 1)
     with pytest.raises(floptally.Error, match=r"destinations\[0\]: must be below ranks x window = 6, got 6"):
@@ -185,7 +185,7 @@ def test_exchange_errors_name_the_sample() -> None:
         floptally.ExchangePlan([0], [0], [1], 1).for_rank(0, 1)
 
 
-def test_a_batch_has_as_many_groups_as_the_least_common_multiple_of_dp_sizes() -> None:
+def test_a_batch_is_divided_into_as_many_groups_as_the_least_common_multiple_of_all_dp_sizes() -> None:
     groups = floptally.CanonicalGroups([6, 4])
     assert groups.size == 12
     assert [list(groups.groups_of(1, rank)) for rank in range(4)] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
@@ -230,7 +230,7 @@ def test_flops_of_all_ranks_add_up_to_the_flops_of_the_model(tp: int, pp: int, v
         assert sum(work.executed_total for work in ranks) >= whole.executed_total
 
 
-def test_a_model_that_ranks_cannot_divide_is_an_error_that_names_the_size() -> None:
+def test_a_model_size_that_cannot_be_divided_among_ranks_is_an_error_that_names_the_size() -> None:
     model = floptally.cost(TINY)
     with pytest.raises(floptally.Error, match="num_attention_heads"):
         model.on_rank(floptally.ParallelLayout(rank=0, tp=3))
@@ -245,7 +245,7 @@ def test_a_model_that_ranks_cannot_divide_is_an_error_that_names_the_size() -> N
     assert gathered.flops(lengths=[8]).executed_total < replicated.flops(lengths=[8]).executed_total
 
 
-def test_modules_of_a_model_may_run_on_their_own_ranks() -> None:
+def test_mfu_of_a_model_whose_modules_run_on_different_ranks_uses_the_peak_of_each_active_rank() -> None:
     model = floptally.cost(TINY)
     text, tower = model.flops(lengths=[4096]), model.flops(lengths=[1024], plan=floptally.Plan(phase="forward"))
     found = floptally.utilize(
@@ -346,7 +346,7 @@ def test_a_memory_probe_records_a_step_that_raises() -> None:
 # ---- counters for Prometheus ----
 
 
-def test_open_metrics_text_equals_the_counters_of_the_run(llama: floptally.Cost) -> None:
+def test_openmetrics_text_of_a_meter_equals_the_counters_of_the_run(llama: floptally.Cost) -> None:
     meter = floptally.Meter(llama, gpus=8, counted="all_gpus", accelerator="H100 SXM")
     assert "floptally_steps_total 0\n" in meter.to_open_metrics()
     for seconds in (0.5, 0.25):

@@ -58,17 +58,17 @@ def test_the_tutorial_runs_from_zero_to_a_dashboard(tmp_path: pathlib.Path, monk
     assert "floptally_flops_total{" in text and 'run="night 7"' in text and text.endswith("# EOF\n")
 
 
-def test_the_program_prints_the_output_that_docs_start_shows() -> None:
+def test_the_command_line_program_prints_the_output_shown_on_the_docs_page_start() -> None:
     assert PAGE.count("```console\n") == 4 and consoles(PAGE) == PAGE
 
 
-def test_every_block_of_docs_start_shows_its_output() -> None:
+def test_every_code_block_on_the_docs_page_start_shows_its_output() -> None:
     for block in BLOCKS:
         assert (block.output is not None) == (block.language in ("python", "cpp")), block.lines
         assert block.output is None or block.output.strip(), block.lines
 
 
-def test_the_pytorch_example_of_docs_start_prints_its_output(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pytorch_example_on_the_docs_page_start_prints_the_output_shown_there(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed")
     block = of("from_torch(")
     assert printed(block.lines, "docs/start.md", {"__name__": "a_script"}) == block.output
@@ -98,7 +98,7 @@ def without_numbers(text: str) -> str:
     return re.sub(r"[\d.]+", "#", text)
 
 
-def test_the_lora_report_in_docs_start_has_the_numbers_of_the_model_that_the_script_trains() -> None:
+def test_the_lora_report_on_the_docs_page_start_has_the_numbers_of_the_model_that_the_script_trains() -> None:
     qwen = published("Qwen/Qwen2.5-7B")
     lora = [floptally.WeightSetting(f"*/{name}", "lora", rank=16) for name in ("q_proj", "v_proj")]
     plan = floptally.Plan(recompute="full", weights=[floptally.WeightSetting("*", "frozen"), *lora])
@@ -114,7 +114,7 @@ def test_the_lora_report_in_docs_start_has_the_numbers_of_the_model_that_the_scr
     assert "100 steps of one full sequence of 4096 tokens on each H100, 0.3104 s each" in " ".join(PAGE.split())
 
 
-def test_the_lightning_report_in_docs_start_has_the_numbers_of_the_model_that_its_code_block_names() -> None:
+def test_the_lightning_report_on_the_docs_page_start_has_the_numbers_of_the_model_that_its_code_block_names() -> None:
     mistral = floptally.cost(SOURCE / "examples/data/mistral-7b-v0.1.json")
     meter = floptally.Meter(mistral, gpus=1, accelerator="NVIDIA H100 80GB HBM3")
     note = "the model does not say what it recomputes; counted is nothing, as the plan says"
@@ -161,7 +161,7 @@ def script(folder: pathlib.Path, *texts: str) -> pathlib.Path:
     return path
 
 
-def test_the_lora_script_of_docs_start_runs_with_trl_on_two_ranks(tmp_path: pathlib.Path) -> None:
+def test_the_lora_script_on_the_docs_page_start_runs_with_trl_on_two_ranks(tmp_path: pathlib.Path) -> None:
     for name in ("torch", "transformers", "accelerate", "datasets", "peft", "trl"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"{name} is not installed")
@@ -205,7 +205,7 @@ lightning.Trainer = functools.partial(lightning.Trainer, accelerator="cpu", logg
 """
 
 
-def test_the_lightning_example_of_docs_start_reports_a_hundred_steps(tmp_path: pathlib.Path) -> None:
+def test_the_lightning_example_on_the_docs_page_start_reports_a_hundred_steps(tmp_path: pathlib.Path) -> None:
     for name in ("torch", "lightning"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"{name} is not installed")

@@ -46,7 +46,7 @@ def ticked(cell: str) -> list[str]:
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row[0])
-def test_functions_named_in_the_table_of_systems_exist(row: list[str]) -> None:
+def test_functions_named_in_the_table_of_systems_md_exist(row: list[str]) -> None:
     _, _, in_cpp, in_python = row
     for name in ticked(in_python):
         found: Any = floptally
@@ -63,7 +63,7 @@ def test_functions_named_in_the_table_of_systems_exist(row: list[str]) -> None:
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row[0])
-def test_every_statement_of_the_systems_page_links_to_existing_tests(row: list[str]) -> None:
+def test_every_statement_in_systems_md_links_to_existing_tests(row: list[str]) -> None:
     statement, _, in_cpp, _ = row
     assert any(path.endswith(".py") for path in linked()[statement])
     assert not in_cpp or any(path.endswith(".cpp") for path in linked()[statement])
@@ -71,7 +71,7 @@ def test_every_statement_of_the_systems_page_links_to_existing_tests(row: list[s
         assert names and set(names) <= names_in(path), f"{path}: {set(names) - names_in(path)}"
 
 
-def test_every_statement_of_the_systems_table_has_a_list_of_tests() -> None:
+def test_every_statement_in_the_table_of_systems_md_has_a_list_of_tests() -> None:
     assert list(linked()) == [row[0] for row in rows()]
 
 
@@ -111,7 +111,7 @@ def test_the_example_on_questions_from_public_threads_prints_the_expected_number
         assert 2.6 <= float(table["reported ÷ real FLOPs of the text"]) <= 10 and float(table["Σn² ÷ (Σn)²/B"]) > 1
 
 
-def test_a_prefix_tree_counts_each_node_after_the_tokens_before_it(llama: floptally.Cost) -> None:
+def test_each_node_of_a_prefix_tree_attends_the_tokens_before_it(llama: floptally.Cost) -> None:
     """Nodes (depth, tokens): pairs are Σ (n·depth + n(n+1)/2), once for what samples share."""
     nodes = [(0, 500), (500, 30), (500, 70), (570, 9)]
     work = llama.flops(new_tokens=[(n, depth) for depth, n in nodes])

@@ -80,7 +80,7 @@ def test_accumulators_of_a_tally_are_a_copy_that_can_rebuild_the_tally(mistral: 
     assert full.accumulators().min() < 0 and Tally.from_accumulators(None, full.accumulators()).get("squares") == (2**32 - 1) ** 2
 
 
-def test_a_tally_for_a_convention_has_the_accumulators_that_it_needs(mistral: floptally.Cost) -> None:
+def test_a_tally_for_a_convention_has_the_accumulators_that_the_convention_needs(mistral: floptally.Cost) -> None:
     tally = Tally(mistral, convention="verl")
     tally.add_lengths([512, 9000])
     assert mistral.flops(tally=tally, convention="verl").total == (

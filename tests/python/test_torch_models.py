@@ -40,7 +40,7 @@ def test_nine_of_ten_pytorch_models_are_counted_without_options():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", MODELS)
-def test_every_counted_pytorch_model_equals_flop_counter_mode(name):
+def test_flops_of_every_counted_pytorch_model_equal_those_of_flop_counter_mode(name):
     one = MODELS[name]
     try:
         names = torch_models.scope(one)

@@ -95,7 +95,7 @@ def test_an_empty_microbatch_counts_nothing(empty: Any) -> None:
     assert meter.run.useful == work_of(4)
 
 
-def test_a_measured_number_of_zero_logits_counts_as_measured() -> None:
+def test_a_batch_with_a_measured_number_of_zero_logits_counts_no_lm_head_flops() -> None:
     meter = new_meter(plan=Plan(logits="measured"))
     with meter.step(seconds=1.0):
         meter.add(lengths=[9, 7], logits=[0, 0])
@@ -161,7 +161,7 @@ def test_the_number_of_computed_logits_is_read_from_the_inputs_of_the_forward(mo
 
 
 @pytest.mark.parametrize("seconds", [0.0, float("nan"), -1.0, float("inf"), True, "1"])
-def test_a_step_with_an_impossible_time_does_not_stay_open(seconds: Any) -> None:
+def test_a_step_with_an_invalid_time_is_an_error_and_does_not_stay_open(seconds: Any) -> None:
     meter = new_meter()
     with pytest.raises(floptally.Error, match="^seconds: must be"), meter.step(seconds):
         meter.add(lengths=[4])
@@ -171,7 +171,7 @@ def test_a_step_with_an_impossible_time_does_not_stay_open(seconds: Any) -> None
     assert (meter.run.steps, meter.run.useful) == (1, work_of(4))
 
 
-def test_a_meter_leaves_out_steps_that_it_cannot_count_if_on_error_is_leave_out() -> None:
+def test_a_meter_with_the_option_on_error_leave_out_leaves_out_uncountable_steps() -> None:
     meter = new_meter(on_error="leave_out")
     assert meter.on_error == "leave_out" and new_meter().on_error == "raise"
     with warnings.catch_warnings(record=True) as said:
@@ -196,7 +196,7 @@ def test_a_meter_leaves_out_steps_that_it_cannot_count_if_on_error_is_leave_out(
     assert not meter.in_step
 
 
-def test_a_meter_that_leaves_out_uncountable_steps_does_so_for_batches_from_a_gpu() -> None:
+def test_a_meter_also_leaves_out_uncountable_steps_whose_batches_come_from_a_gpu() -> None:
     class Late:
         def __init__(self, **arguments: Any) -> None:
             self.given = arguments
@@ -223,7 +223,7 @@ def test_a_meter_that_leaves_out_uncountable_steps_does_so_for_batches_from_a_gp
 # ---- one plan of the model and of plan= ----
 
 
-def test_a_plan_adds_to_the_plan_of_the_model_and_contradictions_are_errors() -> None:
+def test_a_plan_passed_by_the_caller_is_merged_with_the_plan_of_the_model_and_contradicting_plans_are_errors() -> None:
     lora = Plan(weights=[floptally.WeightSetting("*", "frozen"), floptally.WeightSetting("*/q_proj", "lora", rank=2)])
     cost = COST.planned(lora)
     both = COST.flops(lengths=[9], plan=Plan(weights=lora.weights, recompute="full"))
@@ -272,7 +272,7 @@ def frozen_cases() -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", frozen_cases())
 @pytest.mark.parametrize("tied", [False, True])
-def test_frozen_weights_of_a_model_become_its_plan(case: str, tied: bool) -> None:
+def test_the_plan_of_a_model_is_read_from_its_frozen_weights(case: str, tied: bool) -> None:
     from torch.utils.flop_counter import FlopCounterMode
 
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
@@ -304,7 +304,7 @@ def test_a_module_that_differs_from_its_config_is_an_error() -> None:
         floptally.cost(model)
 
 
-def test_a_diffusers_model_with_adapters_or_frozen_weights_has_that_plan(source: Path) -> None:
+def test_the_plan_of_a_diffusers_model_is_read_from_its_adapters_and_frozen_weights(source: Path) -> None:
     diffusers = pytest.importorskip("diffusers", reason="diffusers is not installed")
     peft = pytest.importorskip("peft", reason="peft is not installed")
     import json
@@ -477,7 +477,7 @@ def test_two_meters_of_one_trainer_save_separate_states(tmp_path: Path) -> None:
     assert [meter.run.steps for meter in again] == [4, 4, 4]
 
 
-def test_waiting_for_data_is_step_time_and_evaluation_and_saving_are_not(tmp_path: Path) -> None:
+def test_step_time_includes_waiting_for_data_but_not_evaluation_or_saving(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     clock = Clock()
 
@@ -499,7 +499,7 @@ def test_waiting_for_data_is_step_time_and_evaluation_and_saving_are_not(tmp_pat
     assert 4000 <= meter.run.seconds < 4200
 
 
-def test_evaluation_inside_a_step_is_not_step_time(tmp_path: Path) -> None:
+def test_step_time_excludes_an_evaluation_inside_the_step(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     clock = Clock()
 
@@ -583,7 +583,7 @@ def test_lm_head_flops_are_counted_only_for_tokens_whose_logits_the_trainer_keep
     assert "the lm_head is counted on the tokens that the trainer scores" in callback.report()
 
 
-def test_no_call_of_a_callback_synchronises_the_device(tmp_path: Path, monkeypatch: Any) -> None:
+def test_no_call_of_a_trainer_callback_synchronises_the_device(tmp_path: Path, monkeypatch: Any) -> None:
     """With a stand-in for a GPU: events that time nothing, and a synchronisation that fails."""
     from floptally.callbacks import _gpu_time
 
@@ -806,7 +806,7 @@ def test_lightning_batches_whose_training_step_returns_none_are_not_counted(tmp_
     assert meter.run.useful == 4 * STEP
 
 
-def test_lightning_validation_inside_an_accumulation_is_not_step_time(tmp_path: Path) -> None:
+def test_step_time_excludes_lightning_validation_inside_gradient_accumulation(tmp_path: Path) -> None:
     clock = Clock()
 
     def slow() -> None:
@@ -848,7 +848,7 @@ def test_lightning_totals_of_ranks_other_than_0_start_anew_at_a_resume_with_a_wa
     assert all("those of rank 1 begin at the resume" in text and "reduce=" in text for text in texts)
 
 
-def test_waiting_between_steps_is_step_time_unless_the_meter_is_paused() -> None:
+def test_step_time_includes_waiting_between_steps_unless_the_meter_is_paused() -> None:
     clock = Clock()
     meter = new_meter(clock=clock)
     for place in range(4):

@@ -75,7 +75,7 @@ def test_every_model_type_listed_as_not_read_is_in_transformers() -> None:
     assert not unknown, "remove from docs/limitations.md, which no mapping has: " + " ".join(unknown)
 
 
-def test_every_class_of_a_readable_model_type_is_read_or_listed_as_not_read() -> None:
+def test_every_model_class_of_a_supported_model_type_can_be_read_or_is_listed_as_not_read() -> None:
     only_of_the_page()
     classes = mapped()
     from transformers import CONFIG_MAPPING
@@ -99,7 +99,7 @@ def test_every_class_of_a_readable_model_type_is_read_or_listed_as_not_read() ->
 
 
 @pytest.mark.parametrize("title", ["Types that are not read", "Classes that are not read"])
-def test_docs_limitations_gives_a_reason_for_every_model_type_that_cannot_be_read(title: str) -> None:
+def test_the_docs_page_limitations_gives_a_reason_for_every_model_type_that_cannot_be_read(title: str) -> None:
     for name, reason in reasons(title).items():
         assert len(reason.split()) > 4, f"docs/limitations.md: {name}: the reason is too short: {reason}"
         for word in ("not yet", "yet", "later", "todo", "planned", "soon"):

@@ -39,7 +39,7 @@ def mypy(folder: pathlib.Path, *arguments: str, skipped: list[str] = FRAMEWORKS)
                           check=False, cwd=folder)  # fmt: skip
 
 
-def test_the_stubs_match_the_extension(tmp_path: pathlib.Path) -> None:
+def test_type_stubs_match_the_extension_module(tmp_path: pathlib.Path) -> None:
     allowed = SOURCE / "tests" / "python" / "stubtest_allowlist.txt"
     result = mypy(tmp_path, "mypy.stubtest", "floptally._core", "--allowlist", str(allowed),
                   skipped=[*FRAMEWORKS, "numpy"])  # fmt: skip
@@ -359,7 +359,7 @@ def test_every_function_that_takes_a_batch_accepts_all_batch_keywords() -> None:
         assert batch - {one for one, _ in known[name]} == others.get(name, set()), name
 
 
-def test_parameters_in_the_stubs_equal_those_of_the_extension() -> None:
+def test_parameters_in_the_type_stubs_equal_those_of_the_extension_module() -> None:
     compared = 0
     for name, expected in stub_parameters().items():
         owner: object = _core

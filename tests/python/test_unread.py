@@ -38,7 +38,7 @@ def without_warning(config: Any, **options: Any) -> floptally.Cost:
         return floptally.cost(config, **options)
 
 
-def test_a_size_that_no_spec_reads_is_an_error_by_default() -> None:
+def test_a_size_in_a_config_that_the_spec_does_not_read_is_an_error_by_default() -> None:
     for options in ({}, {"strict": None}):
         with pytest.raises(floptally.Error, match="^moe_latent_dim: names a size that spec llama does not read, got 32"):
             floptally.cost(NEWER, **options)  # type: ignore[arg-type]
@@ -59,7 +59,7 @@ def test_an_unread_config_key_that_is_not_a_size_is_only_a_note_by_default() -> 
         floptally.cost(config, strict=True)
 
 
-def test_each_assumed_size_is_one_warning_at_the_line_of_the_call() -> None:
+def test_each_assumed_config_size_gives_one_warning_at_the_line_of_the_call() -> None:
     config = {key: value for key, value in NEWER.items() if key not in ("architectures", "vocab_size")}
     with pytest.warns(floptally.AssumptionWarning) as warned:
         cost = floptally.cost(config, strict=False)
@@ -78,7 +78,7 @@ def test_each_assumed_size_is_one_warning_at_the_line_of_the_call() -> None:
     assert (cost + cost).assumptions == 2 * cost.assumptions
 
 
-def test_assumed_sizes_are_in_the_report_and_once_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_assumed_config_sizes_are_in_the_report_and_once_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.warns(floptally.AssumptionWarning):
         cost = floptally.cost({**NEWER, "model_type": "mistral", "architectures": ["MistralForCausalLM"]}, strict=False)
     with caplog.at_level(logging.INFO, logger="floptally.meter"):
@@ -87,7 +87,7 @@ def test_assumed_sizes_are_in_the_report_and_once_in_the_log(caplog: pytest.LogC
     assert UNREAD in callbacks.MeterAdapter(meters[0]).report().splitlines()
 
 
-def test_a_size_that_no_spec_reads_is_only_a_warning_in_an_adopted_trainer() -> None:
+def test_a_size_in_a_config_that_the_spec_does_not_read_is_only_a_warning_in_an_adopted_trainer() -> None:
     with pytest.warns(floptally.AssumptionWarning, match="moe_latent_dim"):
         counter = verl.FlopsCounter(NEWER, convention="exact", accelerator=H100)
     plain = verl.FlopsCounter(LLAMA, convention="exact", accelerator=H100)

@@ -195,7 +195,7 @@ class Rotated(torch.nn.Module):  # type: ignore[misc]
         return self.inner(x * angles.T.cos())
 
 
-def test_verification_leaves_out_and_names_a_product_of_neither_data_nor_weights() -> None:
+def test_verification_leaves_out_and_names_a_matmul_that_involves_neither_data_nor_weights() -> None:
     result = floptally.verify(Rotated(8), torch.rand(3, 5, 8))
     assert result.equal and result.differences == {"constants": 2 * 8 * 5}
     check_sums(result)
@@ -204,7 +204,7 @@ def test_verification_leaves_out_and_names_a_product_of_neither_data_nor_weights
     assert any("multiplies neither data nor weights" in note for note in cost.notes)
 
 
-def test_verification_counts_a_module_without_a_spec_from_its_run() -> None:
+def test_verification_of_a_module_without_a_spec_counts_the_operators_that_run() -> None:
     result = floptally.verify(Convolution(), torch.zeros(2, 9, 16))
     assert result.source == "from_torch" and result.equal
     # The weight gradient over all 16 channels in place of 4, three taps, 2 x 9 tokens.
@@ -247,13 +247,13 @@ def test_verification_gives_a_table_and_json_and_leaves_the_model_unchanged() ->
     assert "<table>" in result._repr_html_() and "llama" in repr(result)
 
 
-def test_the_error_without_torch_says_what_to_install() -> None:
+def test_the_verification_error_without_torch_says_what_to_install() -> None:
     code = "import sys; sys.modules['torch'] = None; import floptally; floptally.verify(None, None)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "Error: torch: is not installed" in ran.stderr and "pip install torch" in ran.stderr
 
 
-def test_the_callback_verifies_the_first_batch_under_its_plan() -> None:
+def test_the_meter_adapter_verifies_the_first_batch_under_the_plan_of_the_meter() -> None:
     model, batch = small("LlamaForCausalLM", DECODER), padded_batch()
     meter = floptally.Meter(floptally.cost(model), gpus=1, peak_tflops=1e-3)
     loop = callbacks.MeterAdapter(meter, verify=True)
@@ -276,7 +276,7 @@ def test_the_callback_verifies_the_first_batch_under_its_plan() -> None:
     assert broken.meter.last_step.tokens == 3
 
 
-def test_a_trainer_continues_after_verification(tmp_path: Any) -> None:
+def test_training_continues_after_the_verification_of_the_first_batch(tmp_path: Any) -> None:
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**DECODER))
     rows = [{"input_ids": list(range(5, 14)), "labels": list(range(5, 14))}] * 4
     arguments = transformers.TrainingArguments(

@@ -29,7 +29,7 @@ def run(meter: floptally.Meter, steps: int = 1, seconds: float = 2.0) -> None:
 # ---- what is left ----
 
 
-def test_scalars_show_the_totals_of_the_run_and_how_much_is_left() -> None:
+def test_scalars_of_a_meter_show_the_totals_of_the_run_and_the_rest_of_its_budget() -> None:
     meter = floptally.Meter(COST, gpus=1, peak_tflops=1e-3)
     now = time.time() - 1000.0
     meter.begin_run(clock=lambda: now)
@@ -128,7 +128,7 @@ def test_a_meter_uses_a_measured_peak_and_names_it_as_measured() -> None:
             floptally.measure_peak(**arguments)  # type: ignore[arg-type]
 
 
-def test_the_peak_is_taken_for_the_precision_in_which_the_trainer_computes() -> None:
+def test_a_meter_uses_the_peak_of_the_precision_in_which_the_trainer_computes() -> None:
     def adapter(**options: Any) -> callbacks.MeterAdapter:
         return callbacks.MeterAdapter(floptally.Meter(COST, gpus=1, accelerator="H100 SXM", **options))
 
@@ -154,7 +154,7 @@ def test_the_peak_is_taken_for_the_precision_in_which_the_trainer_computes() -> 
 # ---- passes ----
 
 
-def test_time_shares_of_passes_with_different_peaks_add_up_to_the_whole() -> None:
+def test_shares_of_rl_passes_with_different_peaks_add_up_to_the_whole_step() -> None:
     meter = floptally.Meter(COST, gpus=8, counted="all_gpus", peak_tflops=989)
     with meter.step(10.0):
         with meter.timed("rollout", plan=Plan(phase="forward"), learner=False, seconds=8.0, peak_tflops=1979) as rollout:
@@ -175,7 +175,7 @@ def test_time_shares_of_passes_with_different_peaks_add_up_to_the_whole() -> Non
     assert scalars["perf/learner/tokens_per_second_wall"] == 900 and "perf/whole/mfu_wall_pct" not in scalars
 
 
-def test_passes_on_an_unknown_accelerator_have_flops_and_no_mfu() -> None:
+def test_rl_passes_on_an_unknown_accelerator_have_flops_but_no_mfu() -> None:
     with pytest.warns(RuntimeWarning, match="Z900"):
         meter = floptally.Meter(COST, gpus=1, accelerator="NVIDIA Z900")
     for seconds in (2.0, 3.0):

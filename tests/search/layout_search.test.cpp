@@ -476,7 +476,7 @@ TEST_CASE("a layout search finds the same layouts as brute force over all layout
     CHECK(compare(asked, 1, 4, 2) > 50);
 }
 
-TEST_CASE("a layout search finds the same layouts as brute force over all layouts of experts") {
+TEST_CASE("a layout search for a model with experts finds the same layouts as brute force") {
     question asked{
         .model = expert_model(), .lengths = std::vector<std::uint64_t>(4, 1024), .cluster = cluster_of(4, 2, 0.5)};
     asked.cluster.other_peak_tflops = 50;

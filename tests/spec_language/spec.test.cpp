@@ -150,7 +150,7 @@ TEST_CASE("line numbers in errors count the raw-string delimiters of a models fi
           read_by("spec my : llama\nf = 100\n").cost);
 }
 
-TEST_CASE("an error before the name of a spec names its file") {
+TEST_CASE("an error in a line before the name of a spec names the file of the spec") {
     const auto field = [](const char* text) {
         return problem_of([&] {
                    return floptally::read_config(parsed(small), {.specs = {{text, "models/my.spec"}}});
@@ -166,7 +166,7 @@ TEST_CASE("an error before the name of a spec names its file") {
     CHECK(field("spec my : llama prefixed\n") == "spec my:1");
 }
 
-TEST_CASE("every library spec reads its class defaults or names the key that a config must have") {
+TEST_CASE("every library spec reads a config with only a model type, or names the key that the config must have") {
     std::size_t costs = 0;
     std::size_t number = 0;
     for (const std::string_view type : floptally::known_model_types()) {
@@ -305,7 +305,7 @@ TEST_CASE("the spec docs name every statement, function and mask of the language
     }
 }
 
-TEST_CASE("the pitfalls that the spec docs list behave as described") {
+TEST_CASE("each pitfall of the model spec language that the docs list behaves as the docs say") {
     // The statistic of a base is undone by the name that it looks at, or by the default of a key that the class has
     // not.
     const std::string base =
@@ -333,7 +333,7 @@ TEST_CASE("the pitfalls that the spec docs list behave as described") {
     CHECK(parameters(silent + "v = 1\n", wordless) + 64 == parameters(silent + "v = 2\n", wordless));
 }
 
-TEST_CASE("an error on the first line names its spec, or its file if the spec has no name yet") {
+TEST_CASE("an error on the first line of a spec names the spec, or the file if the spec has no name yet") {
     const auto problem_of_text = [](const char* text) {
         return error_of([&] {
             return floptally::read_config(parsed(small), {.specs = {floptally::spec_text{text, "my.spec"}}});
@@ -358,7 +358,7 @@ TEST_CASE("specs that derive from each other in a cycle are an error with the li
           "give one of them a class of its own");
 }
 
-TEST_CASE("the example spec of the docs counts the FLOPs that its paper states") {
+TEST_CASE("the example spec of the docs counts the FLOPs that the model's paper states") {
     const std::string spec = documented_spec();
     REQUIRE(count_of(spec, "\n") == 10);
     const floptally::model_config model = read_by(spec, "{'model_type': 'my_model', 'vocab_size': 32000}");
@@ -427,8 +427,7 @@ TEST_CASE("the model type of a config selects among the user's specs and the lib
 }
 
 TEST_CASE(
-    "a spec derived from small as wide applies the lines of wide after those of small, and ignores the parent of "
-    "wide") {
+    "a spec that derives from small as wide prefers lines of wide to lines of small and ignores the parent of wide") {
     // The lines of `my` come first, then those of `wide`, then those of `small`, then llama's; those of `other` never.
     const std::string specs =
         "spec my : small as wide\n"

@@ -48,7 +48,7 @@ TEST_CASE("a table of tokens per image size sets the tokens of each frame, and e
     CHECK(statistic(unit::listed_units(12, 5, 9, 2)).name() == "vision.listed_units(12,5,9,2)");
 }
 
-TEST_CASE("an image whose number of patches is not in the table of sizes is an error that names it",
+TEST_CASE("an image whose number of patches is not in the table of sizes is an error that names the image's grid",
           "[listed][errors]") {
     tally two{floptally::mask_set{mask::listed_pairs(12, 5, 9, 2)}};
     two.add(grid{1, 3, 3});

@@ -104,7 +104,7 @@ std::uint64_t pairs_by_numbers(const parts& s, std::int64_t limit, std::int64_t 
 
 }  // namespace
 
-TEST_CASE("HSTU masks equal those of generative-recommenders, targets with a window included", "[hstu][mask]") {
+TEST_CASE("HSTU masks equal the masks of generative-recommenders, also for targets with a window", "[hstu][mask]") {
     const parts finding{.history = 2, .targets = 2};
     CHECK(pairs_by_numbers(finding, 1, 0) == 7);
     CHECK(mask::hstu({.max_attn_len = 1}).pairs(finding.record()) == 6);

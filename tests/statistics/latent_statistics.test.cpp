@@ -135,7 +135,7 @@ TEST_CASE("tokens and pairs of an image grid with text equal an enumeration per 
     CHECK(samples > 300);
 }
 
-TEST_CASE("video pairs within a frame, or at one place of all frames, equal an enumeration", "[latents]") {
+TEST_CASE("video pairs within a frame, or at one position of all frames, equal an enumeration", "[latents]") {
     for (const latent_patches& result : {latent_patches{}, latent_patches{.side = 2}, latent_patches{.frames = 2}}) {
         for (const grid& g : {grid{2, 2, 3}, grid{4, 4, 6}, grid{6, 2, 4, 9}, grid{0, 4, 4}}) {
             std::uint64_t of_frame = 0;
@@ -152,7 +152,8 @@ TEST_CASE("video pairs within a frame, or at one place of all frames, equal an e
     }
 }
 
-TEST_CASE("text or prefix tokens repeated for each frame or place equal an enumeration", "[latents]") {
+TEST_CASE("counts of text or prefix tokens that are repeated for each frame or position equal an enumeration",
+          "[latents]") {
     for_each_sample([](const latent_patches& patching, const grid& g) {
         for (const token_stream which : {token_stream::text, token_stream::joint}) {
             for (const latent_reach each : {latent_reach::frame, latent_reach::place}) {

@@ -458,7 +458,7 @@ TEST_CASE("cross attention attends every key whatever the number of cached token
     CHECK(mask::cross_attention().pairs(sequence{0xFFFF'FFFFU, 0, 0xFFFF'FFFFU}) == 18446744065119617025U);
 }
 
-TEST_CASE("in an encoder mask every encoder token attends every other") {
+TEST_CASE("in an encoder mask every encoder token attends every encoder token") {
     comparison all;
     const definition d{statistic::encoder};
     for (std::uint32_t keys = 0; keys <= 24; ++keys) {
@@ -543,7 +543,9 @@ TEST_CASE("the precomputed pairs of the longest sequences equal a sum over their
     }
 }
 
-TEST_CASE("causal pairs of a sequence equal those of its first part plus those of the rest after it as cache") {
+TEST_CASE(
+    "causal pairs of a sequence equal the pairs of its first part plus the pairs of the rest with the first part "
+    "cached") {
     std::string difference;
     random_definitions random;
     for (int round = 0; round < 20'000; ++round) {
@@ -565,7 +567,7 @@ TEST_CASE("causal pairs of a sequence equal those of its first part plus those o
     CHECK(difference == "");
 }
 
-TEST_CASE("the pairs of a window are all pairs minus those left and right of it") {
+TEST_CASE("the pairs of a window are all pairs minus the pairs left and right of the window") {
     std::string difference;
     random_definitions random;
     for (int round = 0; round < 20'000; ++round) {
@@ -588,7 +590,7 @@ TEST_CASE("the pairs of a window are all pairs minus those left and right of it"
     CHECK(difference == "");
 }
 
-TEST_CASE("a wider mask attends at least as many pairs") {
+TEST_CASE("a wider mask attends at least as many pairs as a narrower mask") {
     std::string difference;
     random_definitions random;
     const auto compare = [&difference](const mask& narrow, const mask& wide, const sequence& s) {
@@ -631,7 +633,8 @@ TEST_CASE("equal masks made by different functions compare equal") {
     CHECK_FALSE(mask::bidirectional() == mask::cross_attention());
 }
 
-TEST_CASE("top-k has the pairs of a sliding window of k, and chunks of one token have one pair per token") {
+TEST_CASE(
+    "a top-k mask has the pairs of a sliding window of k, and a mask of one-token chunks has one pair per token") {
     random_definitions random;
     for (int round = 0; round < 1000; ++round) {
         const auto past = static_cast<std::uint32_t>(random.upto(max_sequence_length));
@@ -646,7 +649,9 @@ TEST_CASE("top-k has the pairs of a sliding window of k, and chunks of one token
     }
 }
 
-TEST_CASE("a sequence longer than the longest length is refused by checked calls and accepted by unchecked ones") {
+TEST_CASE(
+    "pairs() refuses a sequence above the longest length, and the unchecked amount_of_countable() accepts the "
+    "sequence") {
     random_definitions random;
     for (int round = 0; round < 1000; ++round) {
         const mask m = random.next(largest_parameter).made();
@@ -772,7 +777,8 @@ TEST_CASE("a mask has the name that reports print") {
     CHECK(floptally::statistic(make_statistic<megatron_bridge::limited_by_window>(8)).name() == "limited_by_window(8)");
 }
 
-TEST_CASE("is<T>() and as<T>() give the struct from which a statistic was made and its parameters") {
+TEST_CASE(
+    "is<T>() tells whether a statistic was made from struct T, and as<T>() returns the parameters in this struct") {
     CHECK(mask::window(7, 5).is<mask_statistics::band>());
     CHECK(mask::window(7, 5).as<mask_statistics::band>().left == 7);
     CHECK(mask::window(7, 5).as<mask_statistics::band>().right == 5);

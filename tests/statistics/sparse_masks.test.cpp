@@ -107,7 +107,7 @@ TEST_CASE("MaxText's pairs of the best compressed keys equal their definition", 
     }
 }
 
-TEST_CASE("a top-k over fewer than k compressed keys attends all of them", "[statistic]") {
+TEST_CASE("a top-k mask over fewer than k compressed keys attends all of these keys", "[statistic]") {
     const sequence s{.length = 1000, .past = 24};
     CHECK(statistic(mask_statistics::best_compressed_keys{4, 2'000'000'000})(s) == mask::compressed_keys(4).pairs(s));
     CHECK(statistic(mask_statistics::best_blocks{16, 1'000'000'000})(s) == mask::causal().pairs(s));

@@ -124,7 +124,9 @@ TEST_CASE("a layout written as any trainer's settings is read back as an equal l
     }
 }
 
-TEST_CASE("a device mesh text keeps any axis order, and Megatron's text keeps its two orders") {
+TEST_CASE(
+    "a layout written as a device mesh keeps any axis order, and one in Megatron's format keeps Megatron's two "
+    "orders") {
     for (const char* order : {"tp-cp-dp-pp", "cp-tp-dp-pp", "dp-tp-cp-pp", "pp-tp-cp-dp"}) {
         for (const char* of_experts : {"etp-ep-expert_dp-pp", "ep-etp-expert_dp-pp", "expert_dp-ep-etp-pp"}) {
             const bool pp_first = order[0] == 'p';

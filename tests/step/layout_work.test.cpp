@@ -252,7 +252,7 @@ TEST_CASE("a batch that cannot be split over ranks is an error that names the fi
     CHECK(load_at(1e-12) == "no error");
     CHECK(load_at(1e-13) == "peak_tflops: is so low that a step takes more than 10 000 s: pass it in TFLOP/s");
     CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of({}, {}, 1, sharded.shards(), peak)); }) ==
-          "tp: needs the layers of a model, and a cost alone has none: pass a model with parts");
+          "tp: needs the layers of a model, but a cost alone has none: pass a model that was read from its config");
 }
 
 }  // namespace layout_work_test

@@ -98,7 +98,7 @@ TEST_CASE("logits that do not divide over ranks or exceed 64 bits are an error",
           "tokens: must be a multiple of context_parallel (2), got 7");
 }
 
-TEST_CASE("model states equal those of the ZeRO paper", "[memory]") {
+TEST_CASE("the memory of model states equals the numbers of the ZeRO paper", "[memory]") {
     // arXiv:1910.02054, figure 1: 7.5 billion parameters, 64 ranks, K = 12: 120, 31.4, 16.6 and 1.9 GB.
     const auto gigabytes = [](zero_stage sharded) {
         const memory_plan plan{.sharded = sharded, .data_parallel = 64};
@@ -113,7 +113,7 @@ TEST_CASE("model states equal those of the ZeRO paper", "[memory]") {
     CHECK(state_bytes_of(1000, sharding_plan) == state_bytes{.weights = 2000, .gradients = 500, .optimizer = 3000});
 }
 
-TEST_CASE("model states equal Megatron-LM's table for its distributed optimizer", "[memory]") {
+TEST_CASE("the memory of model states equals Megatron-LM's table for the distributed optimizer", "[memory]") {
     // Megatron Core developer guide, "Distributed Optimizer": bytes of a parameter, d data-parallel ranks.
     const auto bytes = [](const parameter_bytes& sizes, zero_stage sharded, std::uint64_t d) {
         return state_bytes_of(1'000'000 * d, {.sharded = sharded, .data_parallel = d, .bytes = sizes}).total();

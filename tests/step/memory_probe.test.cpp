@@ -79,7 +79,7 @@ TEST_CASE("a memory probe takes samples in the profiled steps, between start and
           "\"free_after\": 996, \"total\": 1000, \"pool_used_high\": 40, \"pool_reserved_high\": 400}");
 }
 
-TEST_CASE("hooks of a memory probe are optional, and its file names have at least two digits", "[memory]") {
+TEST_CASE("hooks of a memory probe are optional, and ranks in snapshot names have at least two digits", "[memory]") {
     std::vector<std::string> calls;
     memory_probe_options options;
     options.profile_steps = {0};

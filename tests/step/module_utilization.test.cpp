@@ -203,9 +203,9 @@ TEST_CASE("an invalid module of a step is an error that names the field") {
     CHECK(with([](list& m, measurement&) { m[2].peak_tflops = 0; }) ==
           "modules[2].peak_tflops: must be a finite number above 0, got 0.000000");
     CHECK(with([](list& m, measurement&) { m[2].seconds = 0.75; }) ==
-          "modules[2].seconds: must be from 0 to the 0.500000 of the step, got 0.750000");
+          "modules[2].seconds: must be from 0 to the 0.500000 s of the step, got 0.750000");
     CHECK(with([](list& m, measurement&) { m[2].seconds = -1; }) ==
-          "modules[2].seconds: must be from 0 to the 0.500000 of the step, got -1.000000");
+          "modules[2].seconds: must be from 0 to the 0.500000 s of the step, got -1.000000");
     CHECK(with([](list& m, measurement&) { m[2].seconds = std::numeric_limits<double>::quiet_NaN(); }).substr(0, 19) ==
           "modules[2].seconds:");
     CHECK(with([](list& m, measurement&) { m[2].name = "vision"; }) ==

@@ -98,7 +98,7 @@ TEST_CASE("the conventions and views that explain a dashboard's number are found
     CHECK(names("474.44TFLOP") == "torchtitan padded, torchtitan_2026 padded");
 }
 
-TEST_CASE("a comparison table lists all conventions, and the terms of the chosen one", "[comparison]") {
+TEST_CASE("a comparison table lists all conventions and the terms of the chosen convention", "[comparison]") {
     const convention_comparison model(presets::llama_3_8b);
     tally batch{model.masks()};
     batch.add_lengths(std::vector<std::int32_t>{8192});
@@ -124,7 +124,7 @@ TEST_CASE("a comparison table lists all conventions, and the terms of the chosen
     CHECK(none.find("the nearest is hf_6nd: 368 882 057 478 144\n") != std::string::npos);
 }
 
-TEST_CASE("the convention by which a log's lines count is found whatever the step time", "[comparison]") {
+TEST_CASE("the convention of a trainer's log is recognised from its lines, whatever the step time", "[comparison]") {
     const convention_comparison all(presets::mistral_7b);
     tally batch{all.masks()};
     batch.add_lengths(std::vector<std::uint32_t>{8192, 8192, 300});
@@ -295,7 +295,8 @@ TEST_CASE("a tool that ignores frozen weights, adapters or recompute is recognis
           std::string::npos);
 }
 
-TEST_CASE("a number that is wrong by a constant factor is explained with the cause of the factor", "[comparison]") {
+TEST_CASE("a dashboard number that is wrong by a constant factor is explained with the cause of the factor",
+          "[comparison]") {
     const convention_comparison model(presets::llama_3_8b);
     tally batch{model.masks()};
     batch.add_lengths(std::vector<std::int64_t>(8, 8192));
@@ -332,7 +333,7 @@ TEST_CASE("a number that is wrong by a constant factor is explained with the cau
     CHECK(table.find("verl, useful: 3 579 734 982 131 712, x 8: not divided by the 8 GPUs") != std::string::npos);
 }
 
-TEST_CASE("a log whose token count contradicts the batch is noted", "[comparison]") {
+TEST_CASE("a note says that the token count of a log contradicts the batch", "[comparison]") {
     const convention_comparison model(presets::llama_3_8b);
     tally batch{model.masks()};
     batch.add_lengths(std::vector<std::int64_t>{8192, 8192});

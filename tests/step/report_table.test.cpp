@@ -117,7 +117,8 @@ report with_mfu(report r) {
 
 // ---- figures ----
 
-TEST_CASE("a rounded figure has two decimals and the largest unit prefix below it", "[report_table]") {
+TEST_CASE("a rounded figure has two decimals and the largest unit prefix that is not above the figure",
+          "[report_table]") {
     CHECK(readable(flops{421'651'971'833'856}) == "421.65 TFLOP");
     CHECK(readable(flops{1'234'567}) == "1.23 MFLOP");
     CHECK(readable(flops{~std::uint64_t{0}}) == "18.45 EFLOP");
@@ -182,7 +183,7 @@ TEST_CASE("a rounded figure never starts with 1000", "[report_table]") {
     }
 }
 
-TEST_CASE("a figure of more than 1000 of the largest unit prefix is printed with more digits", "[report_table]") {
+TEST_CASE("a figure above 1000 in units of the largest prefix is printed with more digits", "[report_table]") {
     CHECK(readable(power_of_ten(30)) == "1.00 QFLOP");
     CHECK(readable(power_of_ten(33)) == "1000.00 QFLOP");
     CHECK(readable(flops{~uint128{0}}) == "340282366.92 QFLOP");
@@ -318,7 +319,7 @@ TEST_CASE("the report shows every component with its percentage and its three vi
     }
 }
 
-TEST_CASE("the report of a known step matches its full text", "[report_table]") {
+TEST_CASE("the report of one Llama step equals an expected full text", "[report_table]") {
     report r = with_mfu(llama_report());
     r.notes = {"head_dim is hidden_size / num_attention_heads", "no window"};
     const std::string expected = std::string(R"table(llama: forward and backward, recompute none
@@ -435,7 +436,7 @@ TEST_CASE("the report splits padding by cause", "[report_table]") {
     CHECK(cells(rows[4]) == std::vector<std::string>{"padded vocabulary", "50 FLOP", "5.00 %"});
 }
 
-TEST_CASE("a report notes a peak without a vendor document and its source", "[report_table]") {
+TEST_CASE("a report notes a peak that has no vendor document, with the source of the peak", "[report_table]") {
     report r = with_mfu(llama_report());
     CHECK(notes_of(r).empty());
     r.mfu->peak_quality = source_quality::third_party;
@@ -533,7 +534,7 @@ TEST_CASE("a report notes executed FLOPs above the peak", "[report_table]") {
     CHECK(has_note());
 }
 
-TEST_CASE("a report notes last that its count is an upper bound", "[report_table]") {
+TEST_CASE("the last note of a report says that the count is an upper bound", "[report_table]") {
     report r = llama_report();
     const auto has_note = [](const report& shown) {
         return to_table(shown).find(

@@ -26,7 +26,8 @@ work_at_peak work(std::uint64_t tera, double peak_tflops) {
 
 }  // namespace
 
-TEST_CASE("the words in the name of a measured time decide its kind, in any case and with any separators") {
+TEST_CASE(
+    "the words in a measured time's name decide the kind of the time, in any letter case and with any separators") {
     CHECK(apart_kind_named("Data wait") == apart_kind::data_wait);
     CHECK(apart_kind_named("DATA-LOADING") == apart_kind::data_wait);
     CHECK(apart_kind_named("datazwait") == apart_kind::other);  // a letter is no gap

@@ -233,7 +233,8 @@ TEST_CASE("a failed CHECK prints the values of both operands", "[.]") {
 
 // ---- mixed precision ----
 
-TEST_CASE("utilizations of components timed at their own peaks add up to that of the step", "[utilization]") {
+TEST_CASE("utilizations of components that are timed at their own peaks add up to the utilization of the step",
+          "[utilization]") {
     const llama_step step;
     const measurement measured{.seconds = 2.5, .gpus = 8, .peak_tflops = 989};
     const std::vector<component_peak> fp8{{"attention.qkv", 1978.9}, {"attention.output", 1978.9}, {"mlp", 1978.9}};

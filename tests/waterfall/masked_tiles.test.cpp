@@ -142,7 +142,7 @@ TEST_CASE("work in masked tiles is timed at the peak of its attention component"
     CHECK(peaks == 2);
 }
 
-TEST_CASE("masked tiles are counted over whole slots and leave the batch unchanged") {
+TEST_CASE("masked tiles are counted over whole slots and leave the tally of the batch unchanged") {
     const std::vector<model_part> parts = model_of(mask::causal(), mask::causal());
     masked_tiles slots(parts, {.rows = 16, .keys = 8});
     slots.add_cu_seqlens(std::vector<std::int32_t>{0, 10, 30, 30}, std::vector<std::int32_t>{0, 16, 48, 64}, 2);
@@ -155,7 +155,8 @@ TEST_CASE("masked tiles are counted over whole slots and leave the batch unchang
     CHECK(masked_tiles(parts, {1, 1}).work().components().size() == 0);
 }
 
-TEST_CASE("masked tiles of a mask without tiles or with tile size zero are an error that adds nothing") {
+TEST_CASE(
+    "counting masked tiles is an error for a mask without tiles and for tile size zero, and the error adds nothing") {
     const std::vector<model_part> chosen = model_of(mask::top_k(4), mask::causal());
     masked_tiles counted(chosen, {});
     CHECK(error_of([&] { counted.add_lengths(std::vector<std::uint32_t>{9}); }) ==

@@ -182,7 +182,9 @@ TEST_CASE("traces of several ranks separate waiting from transfer and name the s
     }
 }
 
-TEST_CASE("collectives without a match in other ranks' traces are counted and not split into waiting") {
+TEST_CASE(
+    "collectives without a match in other ranks' traces are counted, and their time is not split into waiting and "
+    "transfer") {
     std::vector<played_rank> ranks(2);
     for (std::size_t i = 0; i < 2; ++i) {
         ranks[i].run("gemm", "model.layers.0.mlp", 0, 10, 7);

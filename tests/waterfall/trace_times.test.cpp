@@ -59,7 +59,8 @@ using part = std::pair<std::int64_t, std::int64_t>;
 
 }  // namespace
 
-TEST_CASE("the time of overlapping kernels is attributed once, and the times equal a full scan of the trace") {
+TEST_CASE(
+    "the time of overlapping kernels is attributed once, and all times equal those from a full scan of the trace") {
     std::mt19937_64 random(11);
     const auto up_to = [&](std::int64_t most) {
         return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most + 1));

@@ -108,7 +108,7 @@ TEST_CASE("a waterfall matches a hand calculation") {
     }
 }
 
-TEST_CASE("the last line of a waterfall includes the losses that were not measured and names them") {
+TEST_CASE("the last line of a waterfall includes and names the losses that were not measured") {
     time_breakdown little{.step = {.seconds = 1, .gpus = 4, .peak_tflops = 100}};
     little.work = {{work_of("mlp", 60 * tera), 100}};
     const waterfall made(little);
@@ -292,7 +292,7 @@ TEST_CASE("exposed communication is one waterfall line and does not include wait
     }
 }
 
-TEST_CASE("the communication line notes that it includes waiting if waiting is unknown") {
+TEST_CASE("a note says that the communication line of a waterfall includes waiting if the waiting time is unknown") {
     time_breakdown timed{.step = {.seconds = 1, .gpus = 2, .peak_tflops = 100}};
     timed.work = {{work_of("mlp", 60 * tera), 100}};
     timed.apart = {{"NCCL", 0.25}, {"reading", 0.05}};
@@ -375,7 +375,7 @@ TEST_CASE("what-if without changes equals the measurement, and its upper bound i
     CHECK(capped > 200);
 }
 
-TEST_CASE("memory-bound time is its own line before the last and is not part of the kernel line") {
+TEST_CASE("memory-bound time has its own waterfall line before the last line and is not part of the kernel line") {
     time_breakdown timed = by_hand();
     timed.memory_bound.reset();
     const waterfall without(timed);
