@@ -255,7 +255,7 @@ TEST_CASE("every header begins with its license and #pragma once") {
     }
 }
 
-TEST_CASE("no comment of a header begins with What, Whether, Of or The same") {
+TEST_CASE("no header comment begins with the words What, Whether, Of or The same") {
     const std::set<std::string> riddles{"What", "Whether", "Of"};
     for (const auto& [name, path] : headers()) {
         std::istringstream lines(read_text(path));
@@ -643,7 +643,7 @@ std::string conventions_page() {
 }  // namespace
 
 TEST_CASE("the convention tables of README and docs show the FLOPs that the library counts") {
-    INFO("write the page: floptally_tests \"docs/conventions.md is written anew from the library\"");
+    INFO("write the page: floptally_tests \"docs/conventions.md is regenerated from the library's conventions\"");
     const bool is_current = read_text(source_dir / "docs/conventions.md") == conventions_page();
     CHECK(is_current);
     const std::string readme = read_text(source_dir / "README.md");
@@ -664,7 +664,7 @@ TEST_CASE("the convention tables of README and docs show the FLOPs that the libr
               .find(floptally::grouped(floptally::evaluate(model, pack).total().low())) != std::string::npos);
 }
 
-TEST_CASE("docs/conventions.md is written anew from the library", "[.writes]") {
+TEST_CASE("docs/conventions.md is regenerated from the library's conventions", "[.writes]") {
     const std::string page = conventions_page();
     std::ofstream(source_dir / "docs/conventions.md", std::ios::binary) << page;
     CHECK(read_text(source_dir / "docs/conventions.md") == page);

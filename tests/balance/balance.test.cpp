@@ -236,7 +236,8 @@ TEST_CASE("vision and text costs of samples add up to the FLOPs of the batch") {
           }).starts_with("loads: have no pattern that matches the component \""));
 }
 
-TEST_CASE("equal-count mode puts the same number of samples on every rank, samples of zero cost included") {
+TEST_CASE(
+    "the balancer's equal-count mode puts the same number of samples on every rank, samples of zero cost included") {
     const std::vector<int> costs{9, 0, 7, 0, 5, 0, 3, 0};
     const assignment balanced = partition(costs, 4);
     CHECK(is_whole(balanced, costs, 4));
@@ -254,7 +255,7 @@ TEST_CASE("equal-count mode puts the same number of samples on every rank, sampl
           "ranks: must divide the 8 samples evenly for equal counts, got 16");
 }
 
-TEST_CASE("free mode allows any number of samples on a rank, even zero") {
+TEST_CASE("the balancer's free mode allows any number of samples on a rank, even zero") {
     const std::vector<int> costs{9, 4, 3, 2};
     const assignment balanced = partition(costs, 2, {.mode = balance_mode::free});
     CHECK(is_whole(balanced, costs, 2));
@@ -265,7 +266,8 @@ TEST_CASE("free mode allows any number of samples on a rank, even zero") {
     CHECK(std::count(wide.loads.begin(), wide.loads.end(), uint128{0}) == 2);
 }
 
-TEST_CASE("capacity mode keeps sizes within the capacity and reports an error if it finds no solution") {
+TEST_CASE(
+    "the balancer's capacity mode keeps the sizes on a rank within the capacity, and finding no solution is an error") {
     const std::vector<int> costs{8, 8, 1, 1};
     const std::vector<std::uint64_t> sizes{3, 1, 3, 1};
     const assignment balanced = partition(costs, 2, {.mode = balance_mode::capacity, .sizes = sizes, .capacity = 4});
@@ -383,7 +385,7 @@ TEST_CASE("bad balancing input is an error that names the field") {
           "rank_of: must have one rank for each of the 2 samples, got 1");
     CHECK(error_of([&] { return assigned(costs, {0, 2}, 2); }) == "rank_of[1]: must be below the 2 ranks, got 2");
     CHECK(error_of([&] { return balance_report_of(contiguous(costs, 2), contiguous(std::vector<int>{1}, 1)); }) ==
-          "before: must be of the same samples and costs as `after`");
+          "before: must assign the same samples with the same costs as `after`");
 }
 
 TEST_CASE("the same costs give the same assignment on every platform, and equal costs are ordered by index") {
@@ -919,13 +921,15 @@ TEST_CASE("a balance report shows the loads before and after, the moved samples 
     const auto against = [&](const assignment& other) {
         return error_of([&] { return balance_report_of(balanced, other); });
     };
-    CHECK(against(swapped) == "before: must be of the same samples and costs as `after`");
+    CHECK(against(swapped) == "before: must assign the same samples with the same costs as `after`");
     assignment halves = balanced;
     --halves.exponent;
-    CHECK(against(halves) == "before: must be of the same samples and costs as `after`");
+    CHECK(against(halves) == "before: must assign the same samples with the same costs as `after`");
 }
 
-TEST_CASE("MegatronMIMO's balancer gives its published ratios 1.27 and 1.07 on constructed patch counts") {
+TEST_CASE(
+    "MegatronMIMO's balancer gives the published max over min loads of 1.27 before and 1.07 after on made-up patch "
+    "counts") {
     // Megatron-Bridge PR 4608 publishes figures and no data: receipts of CORD-v2, 32 samples on 4 ranks, 8 on each,
     // cost = patches; largest ÷ smallest rank about 1.27 as they come and about 1.07 after its equal-count
     // longest-first, about 18 to 24 samples on another rank. These counts were chosen so that its rule has those

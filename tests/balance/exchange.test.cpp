@@ -429,7 +429,7 @@ TEST_CASE("send and receive buffers above MPI's int range are an error on every 
     CHECK(more.for_rank(0).receive.bytes() == 16 * gib);
     CHECK(error_of([&] {
               static_cast<void>(floptally::mpi_counts(more.for_rank(0).receive.counts, "receive_counts"));
-          }) == "receive_counts[1]: must be at most 17179869176 bytes for MPI's ints, got 17179869184");
+          }) == "receive_counts[1]: must be at most 17179869176 bytes, the limit of MPI's int counts, got 17179869184");
     CHECK(error_of([&] {
               static_cast<void>(largest.with_sizes(numbers{1, 2}, 4, 11));
           }) ==
@@ -647,7 +647,9 @@ TEST_CASE("packing uses at most 11/9 of the minimum number of packs plus one") {
     CHECK(pack_by_capacity(hard, 8).packs.size() == 3);
 }
 
-TEST_CASE("packing gives at least min_packs packs, none of them empty, and their number is a multiple of the divisor") {
+TEST_CASE(
+    "packing gives at least min_packs packs without an empty pack, and the number of packs is a multiple of the "
+    "divisor") {
     std::mt19937 random(12);
     for (int round = 0; round < 200; ++round) {
         const numbers lengths = random_numbers(random, 12 + random() % 20, 30);
@@ -676,7 +678,7 @@ TEST_CASE("bad input for packing is an error that names the field") {
     CHECK(packed(std::vector<int>{3, -1}, 8) == "lengths[1]: must be at least 0, got -1");
     CHECK(packed(numbers{u64{1} << 32}, u64{1} << 40) == "lengths[0]: must be at most 4294967295, got 4294967296");
     CHECK(packed(numbers{0xFFFF'FFFFU}, u64{1} << 40, {.alignment = 4}) ==
-          "lengths[0]: must fit a slot of at most 4294967295 tokens, got one of 4294967296");
+          "lengths[0]: must fit a slot of at most 4294967295 tokens, got a slot of 4294967296");
     CHECK(packed(lengths, 9, {.alignment = 0}) == "alignment: must be at least 1, got 0");
     CHECK(packed(lengths, 9, {.divisor = 0}) == "divisor: must be at least 1, got 0");
     CHECK(packed(lengths, 9, {.min_packs = 4}) ==
@@ -693,7 +695,7 @@ TEST_CASE("bad input for packing is an error that names the field") {
     CHECK(placed(numbers{0, 1}, 2) == "pack_of: must be as many as lengths (3), got 2");
 }
 
-TEST_CASE("the largest possible sample size is the largest 64-bit multiple of 8") {
+TEST_CASE("an exchange accepts sample sizes up to the largest 64-bit multiple of 8") {
     const std::vector<std::uint64_t> single{0};
     const std::vector<std::uint64_t> most{18446744073709551608U};
     const std::vector<std::uint64_t> more{18446744073709551609U};

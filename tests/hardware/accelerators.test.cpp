@@ -385,13 +385,13 @@ std::string page_of_the_library() {
 }  // namespace
 
 TEST_CASE("docs/accelerators.md shows the library's table", "[accelerator]") {
-    INFO("write them: floptally_tests \"docs/accelerators.md is written anew from the library\"");
+    INFO("write them: floptally_tests \"docs/accelerators.md is regenerated from the library's accelerator table\"");
     const bool is_current = read_text(accelerators_page) == page_of_the_library();
     CHECK(is_current);
     CHECK(page_of_the_library().find("\n| H100 SXM | 66.9 | 66.9 | 494.7 | 989 |") != std::string::npos);
 }
 
-TEST_CASE("docs/accelerators.md is written anew from the library", "[.writes]") {
+TEST_CASE("docs/accelerators.md is regenerated from the library's accelerator table", "[.writes]") {
     const std::string page = page_of_the_library();
     std::ofstream(accelerators_page, std::ios::binary) << page;
     CHECK(read_text(accelerators_page) == page);
@@ -434,7 +434,7 @@ TEST_CASE("a rate that the vendor did not publish is an error that lists the pub
           "precision: GB10 has no published bf16 rate; it has fp4" + another);
 }
 
-TEST_CASE("the error for an accelerator without a published rate gives the reason and proposes to measure",
+TEST_CASE("the error for an accelerator without a published rate gives the reason and suggests measuring the rate",
           "[accelerator]") {
     const auto message = [](std::string_view product) {
         try {
@@ -633,7 +633,7 @@ TEST_CASE("peak rates are dense, with fp32 accumulation", "[accelerator]") {
     CHECK(rate("H20", precision::bf16) == 148);
 }
 
-TEST_CASE("a source that is not a vendor document is marked as such", "[accelerator]") {
+TEST_CASE("an accelerator whose source is not a vendor document has a remark on the source", "[accelerator]") {
     using floptally::source_quality;
     for (const accelerator& part : accelerators()) {
         CAPTURE(part.name);
@@ -810,7 +810,7 @@ TEST_CASE("a name shared by several accelerator variants has a memory size or ba
     CHECK(text("NVIDIA GeForce RTX 4090") == "24.000000");
 }
 
-TEST_CASE("memory sizes equal those that drivers print within two percent", "[accelerator]") {
+TEST_CASE("memory sizes of accelerators are within two percent of the sizes that drivers print", "[accelerator]") {
     // MiB as nvidia-smi, rocm-smi and npu-smi print them in public logs.
     struct seen {
         std::string_view product;
@@ -830,7 +830,7 @@ TEST_CASE("memory sizes equal those that drivers print within two percent", "[ac
     }
 }
 
-TEST_CASE("memory bandwidths equal the vendors' figures", "[accelerator]") {
+TEST_CASE("memory bandwidths of accelerators equal the vendors' figures", "[accelerator]") {
     using floptally::memory_tbps_named;
     CHECK(memory_tbps_named("NVIDIA H100 80GB HBM3") == 3.35);
     CHECK(memory_tbps_named("H200 SXM") == 4.8);

@@ -135,7 +135,7 @@ TEST_CASE("every layer runs on one pipeline rank, the embedding on the first and
     }
 }
 
-TEST_CASE("each pipeline rank lists all model parts and marks those of other ranks") {
+TEST_CASE("each pipeline rank lists all model parts and marks the parts of other ranks") {
     const std::vector<model_part> model = parts_of(small_model(12));
     const layer_list chunks{5, 0, 7};
     const pipeline_split split(3, chunks);
@@ -312,7 +312,7 @@ TEST_CASE("Megatron's pipeline layout text places every layer, the embedding, th
     CHECK(problem("t|EtL", 2, 2) == "must begin with the embedding, E: it belongs to the first chunk");
     CHECK(problem("Et|t", 2, 2) ==
           "must begin with the embedding, E, end with the loss, L, and have each of them once");
-    CHECK(problem("Et|xL", 2, 2).starts_with("must have the symbols E, t, m, L, |"));
+    CHECK(problem("Et|xL", 2, 2).starts_with("must consist of the symbols E, t, m, L, |"));
     CHECK(problem("E(t|tL", 2, 2) == "has a ( without a ): add the )");
     CHECK(problem("Et*|tL", 2, 2) == "must have a number after *, such as t*3");
     CHECK(problem("Et*99999999|tL", 2, 2) == "must have at most 100000 symbols: lower a number after *");

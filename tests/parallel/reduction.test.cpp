@@ -304,7 +304,7 @@ TEST_CASE("building a reduction fails on ranks that count by different conventio
 
 TEST_CASE("asking a tally for the executed view is an error") {
     const tally mine = tally_of({5, 200});
-    const std::string problem = "view: must be useful or padded: a tally has no executed amounts, only FLOPs have";
+    const std::string problem = "view: must be useful or padded: only FLOPs have executed amounts, a tally has none";
     for (const accumulator what :
          {accumulator::count, accumulator::tokens, accumulator::squares, accumulator::routed}) {
         CHECK(error_of([&] { return mine.get(view::executed, what); }) == problem);
@@ -396,8 +396,8 @@ TEST_CASE(
         });
     };
     CHECK(of_layout({}) ==
-          "tokens: has 1 parts by its scope, but this tally is the shard of cp rank 2 of 3: give the layout this cp "
-          "and shard the scope over it");
+          "tokens: has 1 parts by its scope, but this tally is the shard of cp rank 2 of 3: set cp = 3 in the layout "
+          "and shard the scope over cp");
     CHECK(of_layout({.dp = 6}) == "no error");
 
     // Tokens that were told show it without any mark.
@@ -721,7 +721,8 @@ TEST_CASE("loss tokens and prompt tokens can be reduced as named statistics, eac
         }
     }
     CHECK(run(scope, true)[0] ==
-          "measured(loss_tokens): exists on the last rank of pp only, but rank 0 of 2 counted 5: count it there only");
+          "measured(loss_tokens): exists on the last rank of pp only, but rank 0 of 2 counted 5: count nothing on the "
+          "other ranks");
     CHECK(run(tally_scope(scopes::microbatch), false)[0].find(
               "measured(loss_tokens): is declared replicated over pp") == 0);
     CHECK(
@@ -747,7 +748,7 @@ TEST_CASE("loss tokens and prompt tokens can be reduced as named statistics, eac
     tally visited{sparse.masks()};
     visited.add(sequence{3});
     CHECK(error_of([&] { static_cast<void>(sparse.total_flops(visited)); }) ==
-          "measured(visits): this cost counts it, and the tally has none: call add_measured with its amount");
+          "measured(visits): the cost needs this amount, but the tally lacks it: pass it to add_measured");
     visited.add_measured("visits", {.useful = 6});
     CHECK(sparse.total_flops(visited) == sparse.evaluate(visited).total());
 }
@@ -816,7 +817,7 @@ TEST_CASE("a measured amount of 0 is kept by sums, scaling and new accumulators,
     CHECK(counter.total_flops(mine.with_accumulators(mine.accumulators())) == counter.total_flops(mine));
     CHECK(error_of([&] {
               static_cast<void>(counter.total_flops(tally::from_accumulators(counter.masks(), mine.accumulators())));
-          }) == "measured(logits): this cost counts it, and the tally has none: call add_measured with its amount");
+          }) == "measured(logits): the cost needs this amount, but the tally lacks it: pass it to add_measured");
     // What splits a batch by cause keeps the amount too.
     CHECK_NOTHROW(floptally::padding_of(counter, {mine, tally{counter.masks()}}));
 }
@@ -902,7 +903,8 @@ TEST_CASE("a number of microbatches other than declared is an error, also withou
           "correct its scope");
 }
 
-TEST_CASE("ratios are reduced as two sums, minima and maxima as such, and a rank may have no tokens") {
+TEST_CASE(
+    "a ratio is reduced as two sums, extremes are reduced as minimum and maximum, and a rank may have no tokens") {
     // Slices of 4 cp ranks: their ratios are 1, 1/2, nothing and 0; a mean of them would be 1/2 or 3/8.
     const std::uint64_t hits[] = {2, 50, 0, 0};
     const std::uint64_t seen[] = {2, 100, 0, 8};
@@ -957,7 +959,7 @@ TEST_CASE("ratios are reduced as two sums, minima and maxima as such, and a rank
 }
 
 TEST_CASE(
-    "a tally is reduced by one SUM all-reduce, or scaled without one if all ranks are declared to have equal lengths") {
+    "a tally is reduced by one SUM all-reduce, or scaled without an all-reduce if all ranks declare equal lengths") {
     const parallel_layout layout({.dp = 4, .cp = 2}, 8, 3);
     counting_reducer counted;
     tally_reduction reduction(some_masks(), scopes::microbatch, layout, counted, exact);
@@ -1045,8 +1047,10 @@ TEST_CASE("a microbatch counts once under any number of virtual stages, and addi
                                               " additions for each (vpp is " + v +
                                               "): add it that often, or correct its scope"));
         CHECK(run(scopes::microbatch, always, false) ==
-              std::vector<std::string>(4, "microbatches: is missing: pass ran and added, because vpp is " + v +
-                                              " and each virtual stage visits a microbatch"));
+              std::vector<std::string>(4,
+                                       "microbatches: is missing: pass visits, the numbers of microbatches that ran "
+                                       "and of additions to the tally, because vpp is " +
+                                           v + " and each virtual stage visits a microbatch"));
     }
 }
 
@@ -1166,7 +1170,7 @@ TEST_CASE("a rank with an error throws its own error, and other ranks report tha
               "masks: must be the same as those of the reduction: make the tally with the masks() of the same model"});
 }
 
-TEST_CASE("a rank out of memory throws, and other ranks report it and do not hang") {
+TEST_CASE("a rank out of memory throws, and other ranks report the failure and do not hang") {
     thread_world world;
     const std::vector<std::string> ends = thread_world::run(3, [&](std::uint64_t rank) {
         const parallel_layout here({.dp = 3}, 3, rank);
@@ -1216,7 +1220,7 @@ TEST_CASE("the hash of a list of texts depends on where each text ends") {
     CHECK((schema_hash() << "ab").value() == (schema_hash() << "ab").value());
 }
 
-TEST_CASE("a tally tells which accumulators sum over text tokens, in both views") {
+TEST_CASE("a tally tells which accumulators of the useful and the padded view sum over text tokens") {
     using floptally::modality;
     mask_set masks{mask::sliding_window(4), mask::sliding_window(4).in(modality::vision)};
     masks.find_or_add(floptally::measured("loss_tokens"), "masks");

@@ -342,7 +342,8 @@ TEST_CASE("scope errors name the statistic and the axes") {
     CHECK(error_of([&] {
               last.require_holder("tokens", 5, layout.at(4));
               return 0;
-          }) == "tokens: exists on the last rank of tp only, but rank 0 of 2 counted 5: count it there only");
+          }) ==
+          "tokens: exists on the last rank of tp only, but rank 0 of 2 counted 5: count nothing on the other ranks");
     const auto sent = messages(scopes::context_slice, layout, replicas);
     CHECK(seen_by(0, scopes::context_slice, layout, added_up(sent, {0, 1, 2})) ==
           "sum: covers 3 ranks, which are no group of this layout (dp 2, cp 2, tp 2, pp 1): pass a reducer over whole "

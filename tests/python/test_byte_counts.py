@@ -62,7 +62,7 @@ def test_bytes_of_a_decode_step_match_a_hand_calculation() -> None:
     assert repr(moved) == f"<Bytes of llama: {moved.total}>"
 
 
-def test_weight_bytes_are_read_once_for_each_batch_and_pass() -> None:
+def test_byte_counts_include_each_weight_once_for_each_batch_and_pass() -> None:
     cost = floptally.cost(SMALL)
     once, more = cost.bytes(lengths=[5, 6]), cost.bytes(lengths=[5, 6], batches=4, gradient_bits=32)
     weights = 3 * 3 * 8 * 12
@@ -86,7 +86,7 @@ def test_weight_bytes_are_read_once_for_each_batch_and_pass() -> None:
          "--activation-bits 64 --repeated lm_head=2"),
     ],
 )  # fmt: skip
-def test_bytes_equal_those_that_the_program_prints(mistral: floptally.Cost, batch: dict[str, Any], options: str) -> None:
+def test_byte_counts_of_the_package_equal_the_output_of_the_command_line_program(mistral: floptally.Cost, batch: dict[str, Any], options: str) -> None:
     moved = mistral.bytes(**batch)
     command = ["bytes", "--config", CONFIG, *options.split()]
     assert json.loads(printed(*command, "--format", "json")) == moved.to_dict() == json.loads(moved.to_json())
@@ -97,7 +97,7 @@ def test_bytes_equal_those_that_the_program_prints(mistral: floptally.Cost, batc
     assert f'title="{moved.total}"' in html and html.count("<tr>") == 2 + len(moved.components)
 
 
-def test_the_same_batch_moves_the_same_bytes_as_lengths_or_mask_or_tally_or_meter_step(mistral: floptally.Cost) -> None:
+def test_lengths_and_mask_and_tally_and_meter_step_of_the_same_batch_give_the_same_bytes(mistral: floptally.Cost) -> None:
     batch: dict[str, Any] = {"lengths": [900, 5000], "row_length": 5000}
     moved = mistral.bytes(**batch)
     assert mistral.flops(**batch).bytes().to_json() == moved.to_json()
@@ -171,7 +171,7 @@ def test_memory_bound_time_matches_a_hand_calculation() -> None:
          "--accelerator H100\x20SXM --memory-tbps 1 --precisions mlp=fp8"),
     ],
 )  # fmt: skip
-def test_memory_bound_line_of_a_waterfall_equals_that_of_the_program(mistral: floptally.Cost, account: dict[str, Any], options: str) -> None:
+def test_memory_bound_line_of_a_waterfall_equals_the_output_of_the_command_line_program(mistral: floptally.Cost, account: dict[str, Any], options: str) -> None:
     plan = floptally.Plan(recompute="full", repeated={"lm_head": 2})
     result = mistral.flops(lengths=[4096, 2048], row_length=8192, plan=plan).waterfall(seconds=1.6, gpus=4, **account)
     line = by_step(result)["memory_bound"]
@@ -184,7 +184,7 @@ def test_memory_bound_line_of_a_waterfall_equals_that_of_the_program(mistral: fl
     assert pickle.loads(pickle.dumps(result)).to_json() == result.to_json()
 
 
-def test_memory_bound_line_of_a_waterfall_follows_what_if_settings(mistral: floptally.Cost) -> None:
+def test_memory_bound_line_of_a_waterfall_follows_the_settings_passed_to_what_if(mistral: floptally.Cost) -> None:
     work = mistral.flops(lengths=[64])
     result = work.waterfall(seconds=1, gpus=1, accelerator="H100 SXM", memory_tbps=0.5)
     slow = by_step(result)["memory_bound"].gpu_nanoseconds
@@ -196,7 +196,7 @@ def test_memory_bound_line_of_a_waterfall_follows_what_if_settings(mistral: flop
     lora = mistral.flops(lengths=[64], plan=floptally.Plan(weights=[floptally.WeightSetting("*", "lora", rank=4)]))
     assert by_step(lora.waterfall(seconds=1, gpus=1, accelerator="H100 SXM"))["memory_bound"].is_known
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"batches": 2}, "memory_tbps: is missing, but batches only counts with it: pass memory_tbps="),
+        ({"batches": 2}, "memory_tbps: is missing: pass memory_tbps=, which batches needs"),
         ({"memory_tbps": 0}, "memory_tbps: must be a finite number above 0, got 0"),
         ({"memory_tbps": "a"}, "memory_tbps: must be a number, got 'a'"),
         ({"memory_tbps": 3, "weight_bits": 99}, "weight_bits: must be an integer from 1 to 64, got 99"),
@@ -214,7 +214,7 @@ TIMES = {"seconds": 0.2, "times": [{"name": "attention", "components": ["attenti
                                    {"name": "optimizer", "seconds": 0.01}]}  # fmt: skip
 
 
-def test_component_waterfall_matches_a_hand_calculation() -> None:
+def test_a_waterfall_by_component_matches_a_hand_calculation() -> None:
     tera = 10**12
     cost = floptally.Cost.from_entries([("mlp", floptally.Mask.measured("units"), "linear", 10**9)])
     work = cost.flops(measured={"units": round(60 * tera / 3e9)})
@@ -261,7 +261,7 @@ def test_component_times_may_come_from_a_dict_a_file_or_a_timer(mistral: floptal
     assert out["components"] == json.loads(tables[0])
 
 
-def test_package_and_program_read_the_same_times_from_a_trace(tmp_path: pathlib.Path) -> None:
+def test_package_and_command_line_program_read_the_same_times_from_a_trace(tmp_path: pathlib.Path) -> None:
     config, trace = tmp_path / "tiny.json", tmp_path / "trace.json"
     config.write_text(json.dumps(TINY))
     trace.write_bytes(TRACE.read_bytes())
@@ -294,7 +294,7 @@ def test_package_and_program_read_the_same_times_from_a_trace(tmp_path: pathlib.
     assert said.returncode != 0 and said.stderr.startswith("floptally: error: trace: is a broken gzip file: ")
 
 
-def test_package_and_program_read_the_same_times_from_traces_of_several_ranks(tmp_path: pathlib.Path) -> None:
+def test_package_and_command_line_program_read_the_same_times_from_traces_of_several_ranks(tmp_path: pathlib.Path) -> None:
     config, slow = tmp_path / "tiny.json", tmp_path / "slow.json"
     config.write_text(json.dumps(TINY))
     traces = SOURCE / "tests" / "golden" / "traces"

@@ -274,11 +274,11 @@ def test_a_reduction_can_be_built_once_and_used_every_step(ranks: list[dict[str,
         ("counts differ", "tokens: is declared replicated over cp, but its 2 ranks hold different values"),
         ("too small a group", "count: is sharded over dp, but the sum is over no axis and contains 1 of 2 parts"),
         ("too much", "tokens: the sum over all ranks does not fit 64 bits: count fewer samples"),
-        ("visits untold", "microbatches: is missing: pass ran and added, because vpp is 2"),
+        ("visits untold", "microbatches: is missing: pass visits, the numbers of microbatches that ran and of additions to the tally, because vpp is 2"),
         ("visits of every stage", "count: was added 8 times for 4 microbatches, but its scope expects 1 additions for each"),
     ],
 )
-def test_contradicting_scopes_layouts_or_counts_are_an_error_on_both_ranks(
+def test_ranks_with_contradicting_scopes_layouts_or_counts_both_raise_an_error(
     ranks: list[dict[str, Any]], name: str, text: str
 ) -> None:
     assert ranks[0][name].startswith(f"error: {text}")
@@ -289,7 +289,7 @@ def test_a_rank_with_an_error_does_not_leave_the_other_rank_waiting(ranks: list[
     problem = "must be the same as those of the reduction: make the tally with the masks() of the same model"
     assert ranks[1]["refusal"] == f"error: masks: {problem}"
     assert ranks[0]["refusal"] == "error: sum: rank 1 failed: look at the error of that rank"
-    problem = "exists on the last rank of pp only, but rank 0 of 2 counted 1: count it there only"
+    problem = "exists on the last rank of pp only, but rank 0 of 2 counted 1: count nothing on the other ranks"
     assert ranks[0]["wrong stage"] == f"error: count: {problem}"
     assert ranks[1]["wrong stage"] == "error: sum: rank 0 failed: look at the error of that rank"
 
@@ -313,7 +313,7 @@ def test_a_meter_with_a_reduced_tally_counts_all_ranks(ranks: list[dict[str, Any
     assert ranks[0]["metered by itself"] == ranks[1]["metered by itself"] == ranks[0]["metered"]
 
 
-def test_exchanged_samples_move_by_all_to_all_and_return(ranks: list[dict[str, Any]]) -> None:
+def test_samples_exchanged_by_all_to_all_arrive_and_return_to_their_ranks(ranks: list[dict[str, Any]]) -> None:
     def sample(i: int) -> list[int]:
         return [100 * i + k for k in range(SIZES[i])]
 
@@ -327,7 +327,7 @@ def test_exchanged_samples_move_by_all_to_all_and_return(ranks: list[dict[str, A
         assert back == [True] * OWNERS.count(rank)
 
 
-def test_a_payload_that_is_missing_on_one_rank_is_an_error_on_both_ranks(ranks: list[dict[str, Any]]) -> None:
+def test_a_sample_payload_that_is_missing_on_one_rank_is_an_error_on_both_ranks(ranks: list[dict[str, Any]]) -> None:
     assert ranks[1]["one rank has less"] == "error: samples[1]: is missing: rank 1 must pass it, since it has this sample"
     assert ranks[0]["one rank has less"].startswith("error: exchange: rank 1 failed, so nothing was sent")
     for found in ranks:
@@ -335,7 +335,7 @@ def test_a_payload_that_is_missing_on_one_rank_is_an_error_on_both_ranks(ranks: 
         assert found["plans differ"] == f"error: sizes: {problem}"
 
 
-def test_the_declared_scope_is_compared_with_the_statistics_of_each_rank(ranks: list[dict[str, Any]]) -> None:
+def test_a_declared_scope_that_contradicts_the_statistics_of_the_ranks_is_an_error(ranks: list[dict[str, Any]]) -> None:
     for rank, found in enumerate(ranks):
         assert found["held"] == "held"
         assert found["held elsewhere"].startswith("error: tokens: ranks 0 and 1, which differ in cp, are declared")
@@ -352,7 +352,7 @@ class Alone:
         """Changes nothing."""
 
 
-def test_per_sequence_ratios_combine_the_slices_of_a_sequence_first() -> None:
+def test_per_sequence_ratios_first_add_the_context_parallel_slices_of_each_sequence() -> None:
     from floptally import distributed
 
     layout = floptally.ParallelLayout(rank=0)
@@ -373,7 +373,7 @@ def test_per_sequence_ratios_combine_the_slices_of_a_sequence_first() -> None:
     ).mean == 0.5
 
 
-def test_a_tally_of_declared_equal_lengths_is_scaled_without_communication() -> None:
+def test_a_tally_declared_equal_on_all_ranks_is_scaled_without_communication() -> None:
     layout = floptally.ParallelLayout(rank=3, dp=4, cp=2)
     mine = tally_of([7, 5000])
     reduction = floptally.TallyReduction(mine, scope="microbatch", layout=layout, reducer=Alone(), convention=None)
@@ -399,7 +399,7 @@ def test_a_reduced_tally_is_not_reduced_again() -> None:
             reduction.sum(again, reducer=Alone())
 
 
-def test_ranks_that_reduce_must_count_the_same_cost() -> None:
+def test_ranks_that_reduce_their_tallies_must_count_the_same_cost() -> None:
     cost = floptally.cost(CONFIG)
     layout = floptally.ParallelLayout(rank=0)
 
@@ -437,7 +437,7 @@ def test_ranks_that_reduce_must_count_the_same_cost() -> None:
         floptally.Meter(cost, peak_tflops=1, reduce=Planned(forward))
 
 
-def test_exceptions_of_a_user_defined_reducer_propagate_and_its_buffers_stay_valid() -> None:
+def test_exceptions_of_a_user_defined_reducer_propagate_and_the_buffers_passed_to_the_reducer_stay_valid() -> None:
     remaining: list[Any] = []
 
     class Breaks(Alone):
@@ -464,7 +464,7 @@ def test_the_error_for_a_missing_torch_distributed_package_names_the_package() -
         distributed.all_reduce(tally_of([1]))
 
 
-def test_a_reduction_may_be_built_before_the_process_group(tmp_path: Path) -> None:
+def test_a_reduction_over_ranks_may_be_built_before_the_torch_process_group(tmp_path: Path) -> None:
     dist = pytest.importorskip("torch.distributed", reason="PyTorch is not installed")
     from floptally import distributed
 
@@ -510,7 +510,7 @@ def test_a_layout_text_with_separate_sizes_for_attention_and_experts_is_read_and
         assert str(raised.value).startswith(text)
 
 
-def test_invalid_layouts_and_scopes_are_errors_with_the_field() -> None:
+def test_invalid_layouts_and_scopes_are_errors_that_name_the_field() -> None:
     layout = floptally.ParallelLayout(rank=5, dp=2, tp=4)
     assert layout.coordinates == {"tp": 1, "cp": 0, "dp": 1, "pp": 0}
     assert layout.group(["tp"]) == [4, 5, 6, 7] and layout.group(["dp"]) == [1, 5]

@@ -80,7 +80,7 @@ class UnderHead(nn.Module):
 
 
 @pytest.mark.parametrize("body", [encoder, SelfAttention, lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)])
-def test_a_frozen_encoder_below_a_trained_head_counts_what_autograd_runs(body):
+def test_a_frozen_encoder_below_a_trained_head_counts_the_matmuls_that_autograd_runs(body):
     model = UnderHead(body())
     torch.backends.mha.set_fastpath_enabled(False)
     try:
@@ -132,7 +132,7 @@ PRODUCTS = {
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_a_product_without_a_formula_in_pytorch_counts_its_multiply_adds(name):
+def test_an_operator_without_a_flop_formula_in_pytorch_counts_its_multiply_adds(name):
     function, flops = PRODUCTS[name]
     cost = floptally.from_torch(After(function), rows)
     assert cost.flops(lengths=[5, 12]).useful.forward == 17 * (2 * 64 + flops)
@@ -156,7 +156,7 @@ def test_a_complex_multiply_add_counts_as_eight_real_operations():
     assert "49152 FLOPs at 2 x 32" in note  # three quarters of 8 a multiply-add
 
 
-def test_verification_names_products_that_pytorch_counts_only_in_part():
+def test_verification_names_matmuls_that_pytorch_counts_only_in_part():
     model = After(complexes)
     result = floptally.verify(model, rows(3, 11))
     assert result.pytorch == counted_by_pytorch(model, rows(3, 11))
@@ -220,7 +220,7 @@ def test_a_bilinear_layer_is_an_error_unless_a_formula_names_its_operator():
 
 
 @pytest.mark.parametrize("key", [torch._int_mm, torch.ops.aten._int_mm, torch.ops.aten._int_mm.default])
-def test_a_formula_may_be_keyed_by_function_operator_or_overload(key):
+def test_a_custom_flop_formula_may_be_keyed_by_function_operator_or_overload(key):
     model = After(PRODUCTS["int8"][0])
     cost = floptally.from_torch(model, rows, formulas={key: lambda a, b, out_shape=None: 1000 * a[0]})
     assert cost.flops(lengths=[5]).useful.forward == 5 * (2 * 64 + 1000)
@@ -235,7 +235,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_work_outside_of_matmuls_is_a_note_and_a_warning_that_name_the_operator(name):
+def test_work_outside_of_matmuls_gives_a_note_and_a_warning_that_name_the_operator(name):
     with pytest.warns(floptally.AssumptionWarning, match=f"^{name}, in After, multiplies outside of matrix products"):
         cost = floptally.from_torch(After(OTHERS[name]), rows)
     assert any(note.startswith(f"{name}, in After, multiplies outside") for note in cost.notes)
@@ -244,7 +244,7 @@ def test_work_outside_of_matmuls_is_a_note_and_a_warning_that_name_the_operator(
     assert any(note.startswith(f"{name}, in ") for note in result.notes)
 
 
-def test_a_deformable_convolution_is_a_note_and_a_warning():
+def test_an_uncounted_deformable_convolution_gives_a_note_and_a_warning():
     ops = pytest.importorskip("torchvision.ops", reason="torchvision is not installed")
 
     class Deformed(nn.Module):
@@ -355,7 +355,7 @@ ONLY_BACKWARD = {
 
 @pytest.mark.filterwarnings("ignore::floptally.AssumptionWarning")
 @pytest.mark.parametrize("name", ONLY_BACKWARD)
-def test_a_product_that_only_the_backward_runs_counts_as_backward(name):
+def test_a_matmul_that_only_the_backward_runs_counts_as_backward(name):
     cost = floptally.from_torch(ONLY_BACKWARD[name](), rows)
     model, batch = ONLY_BACKWARD[name](), {"lengths": [21] * 3, "measured": {"passes": 1}}
     seen = cost.flops(convention="torch_flop_counter_eager", **batch).useful
@@ -366,7 +366,7 @@ def test_a_product_that_only_the_backward_runs_counts_as_backward(name):
     assert forward.useful.total == 2 * 63 * 64
 
 
-def test_a_product_that_an_autograd_function_computes_again_is_recomputed():
+def test_a_matmul_that_an_autograd_function_computes_again_counts_as_recompute():
     shapes = (8, 2), (2, 8), (8, 2), (2, 8)
     cost = floptally.from_torch(MadeWeight(lambda module, *weights: TwoProducts.apply(*weights), *shapes), rows)
     of_weights, of_layer = 2 * 2 * 8 * 2 * 8, 2 * 63 * 64
@@ -421,7 +421,7 @@ def test_adapters_that_multiply_their_weights_count_what_pytorch_counts(name):
         ({"formulas": {nn.Linear: lambda *_, **__: 0}}, "^formulas: has the key .*Linear.*, which is not an operator"),
     ],
 )
-def test_a_formula_key_that_matches_nothing_is_an_error_with_the_nearest_name(options, text):
+def test_a_formula_key_that_matches_no_operator_is_an_error_that_suggests_the_nearest_name(options, text):
     with pytest.raises(floptally.Error, match=text):
         floptally.from_torch(After(), rows, **options)
 
@@ -455,14 +455,14 @@ class OfBatch(nn.Module):
 
 
 @pytest.mark.parametrize("kind", [Batch, Named, lambda x, kind: Keyed(x=x, kind=kind)])
-def test_dataclasses_named_tuples_and_mappings_of_an_example_are_resized(kind):
+def test_tensors_in_dataclasses_named_tuples_and_mappings_of_the_example_input_are_resized(kind):
     example = {"batch": kind(torch.zeros(2, 9, 8), "plain")}
     cost = floptally.from_torch(OfBatch(), example)
     assert cost.flops(lengths=[5, 12]).total == 17 * OF_DATA
     assert floptally.verify(OfBatch(), example).pytorch == 2 * 9 * OF_DATA
 
 
-def test_an_example_object_whose_tensors_cannot_be_resized_is_an_error():
+def test_an_example_input_object_whose_tensors_cannot_be_resized_is_an_error():
     example = {"batch": types.SimpleNamespace(x=torch.zeros(2, 9, 8), kind="plain"), "y": torch.zeros(2, 9, 8)}
     with pytest.raises(floptally.Error, match="^example_inputs: has a SimpleNamespace with the tensor x, which cannot be resized"):
         floptally.from_torch(OfBatch(), example)
@@ -518,7 +518,7 @@ class Attends(nn.Module):
 
 
 @pytest.mark.parametrize("mask", [causal_of_all, causal_of_few, causal_of_dict, causal_of_list, OfClass.causal])
-def test_a_cache_outside_of_the_module_holds_no_fake_tensor_afterwards(mask):
+def test_counting_leaves_no_fake_tensor_in_a_cache_outside_of_the_module(mask):
     model = Attends(mask)
     assert floptally.from_torch(model, rows).masks == [Mask.causal()]
     assert type(mask(32)) is torch.Tensor and type(mask(9)) is torch.Tensor
@@ -545,13 +545,13 @@ class Holder:
 def test_a_fake_tensor_left_in_a_variable_outside_of_the_module_is_an_error_with_its_name(mask, place):
     global LATEST
     try:
-        with pytest.raises(floptally.Error, match=f"^model: keeps a tensor of this count outside .*{re.escape(place)}"):
+        with pytest.raises(floptally.Error, match=f"^model: keeps a tensor that floptally made for this count in .*{re.escape(place)}"):
             floptally._from_torch.from_torch(Attends(mask), rows)
     finally:
         LATEST = Holder.latest = None
 
 
-def test_settings_and_random_state_that_a_model_changes_are_restored():
+def test_settings_and_random_state_that_a_model_changes_are_restored_after_counting():
     import random
 
     def careless(x):
@@ -588,7 +588,7 @@ def test_a_length_that_a_model_refuses_prints_no_traceback(capfd):
     assert capfd.readouterr().err == ""
 
 
-def test_an_error_inside_an_exception_handler_keeps_the_variables_of_the_handled_exception():
+def test_a_counting_error_inside_an_exception_handler_keeps_the_variables_of_the_handled_exception():
     def fails():
         remaining = torch.ones(3)
         raise ValueError(str(remaining))
@@ -604,7 +604,7 @@ def test_an_error_inside_an_exception_handler_keeps_the_variables_of_the_handled
 # Forward only.
 
 
-def test_a_frozen_model_counts_its_forward():
+def test_a_frozen_model_counts_only_its_forward():
     model = nn.Sequential(After(), SelfAttention()).requires_grad_(False)
     cost = floptally.from_torch(model, rows)
     assert any(note.startswith("forward only") for note in cost.notes)
@@ -615,7 +615,7 @@ def test_a_frozen_model_counts_its_forward():
     assert (work.forward, work.backward) == (truth, 0)
 
 
-def test_a_module_that_detaches_its_output_counts_its_forward():
+def test_a_module_that_detaches_its_output_counts_only_its_forward():
     cost = floptally.from_torch(After(lambda x: x.detach()), rows)
     work = cost.flops(lengths=[5]).useful
     assert (work.forward, work.backward) == (5 * 2 * 64, 0)
@@ -625,7 +625,7 @@ def test_a_module_that_detaches_its_output_counts_its_forward():
 
 
 @pytest.mark.parametrize("fused", [False, True])
-def test_attention_over_pooled_tokens_counts_the_pairs_of_pools(fused):
+def test_attention_over_pooled_tokens_counts_the_pairs_of_pooled_tokens(fused):
     class Pooled(nn.Module):
         def __init__(self):
             super().__init__()
@@ -647,7 +647,7 @@ def test_attention_over_pooled_tokens_counts_the_pairs_of_pools(fused):
         assert seen.useful.forward == batch * (pools * 2 * 6 * 18 + 2 * 2 * pools * pools * 6)
 
 
-def test_each_length_passed_by_the_caller_is_also_used_as_a_number_of_keys():
+def test_each_length_passed_by_the_caller_is_also_used_as_a_number_of_keys_in_cross_attention():
     seen = set()
 
     class Crossed(nn.Module):
@@ -692,7 +692,7 @@ def test_a_branch_on_the_batch_size_is_an_error_that_names_the_module(name):
         floptally.from_torch(Branches(), rows)
 
 
-def test_a_batch_size_that_a_model_refuses_is_a_note():
+def test_a_batch_size_that_a_model_refuses_gives_a_note():
     def even(x):
         if len(x) == 16:
             raise ValueError("sixteen")
@@ -817,7 +817,7 @@ def test_recurrent_layers_run_only_at_a_few_short_lengths(monkeypatch):
     assert sum(step[2] for step in steps) <= 100 * per_token
 
 
-def test_a_model_of_a_billion_parameters_runs_few_steps_without_its_weights(monkeypatch):
+def test_counting_a_model_of_a_billion_parameters_runs_few_steps_and_allocates_no_weights(monkeypatch):
     resource = pytest.importorskip("resource", reason="there is no peak of memory on Windows")
 
     class Block(nn.Module):

@@ -23,7 +23,7 @@ MODEL = floptally.cost(LLAMA_3_8B)
 HEAD = 2 * 4096 * 128256
 
 
-def test_the_logits_argument_may_be_a_word_or_a_number_or_a_list_or_a_mask() -> None:
+def test_the_argument_logits_accepts_all_or_last_or_a_number_or_a_list_or_a_mask() -> None:
     def head(**logits: Any) -> int:
         return MODEL.flops(lengths=[700, 300], plan=floptally.Plan(phase="forward"), **logits).useful.components["lm_head"].total
 
@@ -37,7 +37,7 @@ def test_the_logits_argument_may_be_a_word_or_a_number_or_a_list_or_a_mask() -> 
     assert head(logits="measured", measured={"logits": (80, 128)}) == 80 * HEAD
 
 
-def test_the_plan_sets_logits_for_every_call() -> None:
+def test_the_option_logits_of_a_plan_holds_for_every_counting_call() -> None:
     last = floptally.Plan(phase="forward", logits="last")
     assert last.logits == "last" and last != floptally.Plan(phase="forward")
     work = MODEL.flops(lengths=[700, 300], plan=last)
@@ -85,7 +85,7 @@ def test_bytes_of_the_lm_head_follow_the_logits_setting() -> None:
         (lambda: MODEL.flops(lengths=[7], logits=np.array([3, -1])), r"logits\[1\]: must be at least 0, got -1"),
         (lambda: MODEL.flops(lengths=[7], logits=np.array([0.5])), "logits: must be bool or integers, got float64"),
         (lambda: MODEL.flops(lengths=[7], logits=2.5), "logits: must be an integer, or integers or flags"),
-        (lambda: MODEL.flops(lengths=[7], logits="measured"), r"measured\(logits\): this cost counts it"),
+        (lambda: MODEL.flops(lengths=[7], logits="measured"), r"measured\(logits\): the cost needs this amount"),
         (lambda: floptally.Plan(logits="some"), 'logits: must be one of all, last, measured, got "some"'),
     ],
 )
@@ -104,7 +104,7 @@ def test_a_meter_whose_plan_measures_no_logits_refuses_a_number_of_logits() -> N
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3", "gemma2", "mistral", "qwen3_moe", "gpt_neox", "deepseek_v3"])
-def test_real_models_called_with_logits_to_keep_count_like_pytorch(kind: str) -> None:
+def test_models_called_with_the_argument_logits_to_keep_count_the_flops_that_pytorch_counts(kind: str) -> None:
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     from torch.utils.flop_counter import FlopCounterMode

@@ -53,7 +53,7 @@ def cost_of(mask: Mask) -> floptally.Cost:
 
 
 @pytest.mark.parametrize("mask", [ONE, ALL], ids=lambda mask: str(mask.name))
-def test_a_mask_from_a_callable_is_counted_like_an_enumeration(mask: Mask) -> None:
+def test_attended_pairs_of_a_callable_mask_equal_an_enumeration(mask: Mask) -> None:
     pairs = sum(map(seen, LENGTHS))
     assert [mask.pairs(n) for n in LENGTHS[:-1]] == [seen(n) for n in LENGTHS[:-1]]
     tally = Tally([mask])
@@ -95,7 +95,7 @@ def test_megatron_convention_halves_a_callable_mask_only_if_the_mask_is_causal(m
     assert units.forward == 2 * UNIT * sum(map(seen, lengths))
 
 
-def test_a_callable_mask_gets_the_cached_length_unless_it_takes_only_lengths() -> None:
+def test_a_callable_mask_is_called_with_the_cached_length_unless_the_callable_takes_only_lengths() -> None:
     tally = Tally([ONE])
     tally.add_new_tokens([(4, 30), (3, 0)])
     assert tally.pairs(ONE) == seen(4, 30) + seen(3)
@@ -285,7 +285,7 @@ def test_a_measured_count_must_be_declared_in_the_tally() -> None:
                           ("a" * 17, "a name must have 1 to 16 of")):  # fmt: skip
         with pytest.raises(floptally.Error, match=message):
             tally.add_measured(name, 5)
-    with pytest.raises(floptally.Error, match="^clicks: 4 padded are fewer than 5 useful: the padded amount includes the useful one$"):
+    with pytest.raises(floptally.Error, match="^clicks: the padded amount must include the useful amount, 5, got 4$"):
         tally.add_measured("clicks", 5, 4)
     with pytest.raises(floptally.Error, match="^clicks: must be an integer from 0"):
         tally.add_measured("clicks", -1)
@@ -313,7 +313,7 @@ def test_every_library_mask_is_read_from_its_text() -> None:
         assert Mask.from_text(f"{name}({given})" if given else name) == mask
 
 
-def test_every_mask_constructor_is_in_the_stub() -> None:
+def test_every_mask_constructor_is_in_the_type_stub() -> None:
     stub = ast.parse((pathlib.Path(floptally.__file__).parent / "_core.pyi").read_text())
     listed = next(part for part in stub.body if isinstance(part, ast.ClassDef) and part.name == "Mask")
     makers = {part.name for part in listed.body if isinstance(part, ast.FunctionDef) and part.decorator_list}

@@ -51,7 +51,7 @@ def run_step(meter: floptally.Meter, clock: Clock) -> None:
                 update.add(lengths=[length])
 
 
-def test_the_mfu_of_each_rl_pass_is_divided_by_its_own_time() -> None:
+def test_the_mfu_of_each_rl_pass_uses_the_time_of_that_pass() -> None:
     clock = Clock()
     meter = metered(clock)
     run_step(meter, clock)
@@ -119,7 +119,7 @@ def test_rl_passes_on_separate_gpu_pools_may_overlap_in_time() -> None:
     assert result.learner is not None and result.learner.gpu_seconds == 7.0
     assert result.no_pass == pytest.approx(1 / 32)
     before = meter.passes("run").whole.useful
-    with pytest.raises(floptally.Error, match="passes: took 48 GPU-seconds of the 32"):
+    with pytest.raises(floptally.Error, match="passes: took 48 GPU-seconds, more than the 32"):
         with meter.step(seconds=4.0):
             with meter.timed("rollout", plan=DECODE, gpus=6, learner=False, seconds=4.0) as rollout:
                 rollout.add(requests=REQUESTS)
@@ -146,11 +146,11 @@ def test_shared_prefixes_have_their_own_line_in_the_table_of_rl_passes() -> None
     assert f"rollout: {made['rollout'].shared} FLOPs more without the prefixes that are shared, not run" in str(made)
 
 
-def test_breakdowns_of_rl_passes_add_up() -> None:
+def test_breakdowns_of_one_model_and_plan_add_up_and_other_sums_of_breakdowns_are_errors() -> None:
     a, b = POLICY.flops(lengths=[600]), POLICY.flops(lengths=[700, 750])
     assert (a + b).to_dict() == POLICY.flops(lengths=LENGTHS).to_dict()
     rollout = POLICY.flops(requests=REQUESTS, plan=DECODE)
-    with pytest.raises(floptally.Error, match=r'breakdown: of different models, plans or conventions can only be added by name: write a.named'):
+    with pytest.raises(floptally.Error, match=r'breakdown: breakdowns of different models, plans or conventions can only be added by name: write a.named'):
         a + rollout
     with pytest.raises(floptally.Error, match="breakdown"):
         a + REWARD.flops(lengths=[600])
@@ -206,7 +206,7 @@ def test_the_name_of_an_rl_pass_cannot_be_used_for_another_model_or_plan() -> No
     meter.discard_step()
 
 
-def test_adding_outside_an_rl_pass_is_an_error() -> None:
+def test_adding_a_batch_outside_an_rl_pass_is_an_error() -> None:
     clock = Clock()
     meter = metered(clock)
     meter.begin_step()

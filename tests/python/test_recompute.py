@@ -68,9 +68,9 @@ def test_a_plan_that_recomputes_other_layers_than_the_model_is_an_error_before_t
     meter = new_meter(floptally.Plan(flash_attention=False))
     trained(tmp_path, callbacks.TrainerMeter(meter), llama(), gradient_checkpointing=True)  # a plan that does not say it
     assert meter.plan == FULL and meter.run.executed > meter.run.useful
-    with pytest.raises(floptally.Error, match=r"^plan: recomputes attention, and the model recomputes all 4 layers: pass the meter "):
+    with pytest.raises(floptally.Error, match=r"^plan: recomputes attention, but the model recomputes all 4 layers: pass the meter "):
         trained(tmp_path, callbacks.TrainerMeter(new_meter(floptally.Plan(recompute="attention"))), llama(), gradient_checkpointing=True)
-    with pytest.raises(floptally.Error, match=r"^plan: recomputes all layers, and the model recomputes nothing: pass the meter "):
+    with pytest.raises(floptally.Error, match=r"^plan: recomputes all layers, but the model recomputes nothing: pass the meter "):
         trained(tmp_path, callbacks.TrainerMeter(new_meter(FULL)), llama())
     trusted = callbacks.TrainerMeter(new_meter(FULL), trust_plan=True)
     trained(tmp_path, trusted, llama())
@@ -86,7 +86,7 @@ def checkpointed(every: int) -> Any:
     return model
 
 
-def test_recompute_is_read_for_each_layer_of_the_model() -> None:
+def test_activation_recompute_is_read_for_each_layer_of_the_model() -> None:
     for every in (1, 2, 4):
         seen = callbacks.recomputed(checkpointed(every))
         assert seen.stacks == (tuple((place + 1) % every == 0 for place in range(LAYERS)),)
@@ -100,7 +100,7 @@ def test_recompute_is_read_for_each_layer_of_the_model() -> None:
     assert str(callbacks.recomputed(first)) == "the model recomputes 2 of 4 layers"
     first.model.layers[0].mlp = torch.nn.Linear(16, 16)  # where layers differ it matters which
     assert callbacks.recomputed(first).agrees_with(floptally.Plan(recompute="full", recompute_every=2)) is False
-    with pytest.raises(floptally.Error, match="^plan: recomputes one layer in 3, and the model recomputes 2 of 4 layers"):
+    with pytest.raises(floptally.Error, match="^plan: recomputes one layer in 3, but the model recomputes 2 of 4 layers"):
         callbacks.require_recompute(floptally.Plan(recompute="full", recompute_every=3), checkpointed(2))
 
 
@@ -167,7 +167,7 @@ def test_a_lightning_model_that_recomputes_other_layers_than_its_plan_is_an_erro
         return callback
 
     meter = new_meter(floptally.Plan(recompute="attention"))
-    with pytest.raises(floptally.Error, match="^plan: recomputes attention, and the model recomputes all 4 layers"):
+    with pytest.raises(floptally.Error, match="^plan: recomputes attention, but the model recomputes all 4 layers"):
         fit(meter, checkpointed(1).train())
     assert meter.run.steps == 0
     unsaid = new_meter()
@@ -239,7 +239,7 @@ def test_step_time_of_rl_training_excludes_generation(tmp_path: Path, own_model:
     assert "time is of updates alone" in callback.report()
 
 
-def test_step_time_includes_generation_if_time_is_step_and_an_unknown_value_of_time_is_an_error(tmp_path: Path) -> None:
+def test_step_time_includes_generation_if_the_option_time_is_step_and_unknown_values_of_the_option_are_errors(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     meter, clock = new_meter(), Clock()
     callback = callbacks.TrainerMeter(meter, time="step", clock=clock)

@@ -83,7 +83,7 @@ def test_padding_recompute_and_redundant_work_are_waterfall_lines(mistral: flopt
     assert work.executed_total > single.executed_total
 
 
-def test_waterfall_lines_of_any_step_add_up_to_the_nanosecond(mistral: floptally.Cost) -> None:
+def test_waterfall_lines_of_any_step_add_up_to_the_gpu_time_of_the_step_to_the_nanosecond(mistral: floptally.Cost) -> None:
     draw = random.Random(5)
     seen = set()
     for _ in range(150):
@@ -227,7 +227,7 @@ def test_a_waterfall_uses_the_gpus_accelerator_and_precisions_that_were_passed_t
     assert by_step(boost.waterfall())["precision"].points == pytest.approx(0, abs=1e-9)
 
 
-def test_what_if_keeps_the_settings_that_are_not_passed(mistral: floptally.Cost) -> None:
+def test_the_method_what_if_keeps_settings_of_a_waterfall_that_are_not_passed(mistral: floptally.Cost) -> None:
     plan = floptally.Plan(recompute="full")
     work = mistral.flops(lengths=[4096] * 8, plan=plan)
     account: dict[str, Any] = {"gpus": 4, "peak_tflops": 989, "apart": {"data": 0.1}}
@@ -390,7 +390,7 @@ def test_invalid_waterfall_arguments_are_errors_that_name_the_field(mistral: flo
         result.what_if(seconds=3)  # type: ignore[call-arg]
 
 
-def test_the_package_and_the_program_print_the_same_waterfall() -> None:
+def test_the_package_and_the_command_line_program_print_the_same_waterfall() -> None:
     options = ["--config", str(CONFIG), "--lengths", "4096,2048", "--row-length", "8192", "--seconds", "1.6", "--gpus", "5",
                "--peak-tflops", "989", "--precisions", "mlp=1979", "--recompute", "full", "--repeated", "lm_head=2",
                "--tile", "128x64", "--pp", "2", "--vpp", "2", "--microbatches", "8", "--idle-gpus", "1",
@@ -445,7 +445,7 @@ def json_of_program(command: str, *options: str) -> Any:
 
 
 @pytest.mark.parametrize(("options", "account"), PIPELINES)
-def test_a_waterfall_with_a_pipeline_and_known_times_equals_that_of_the_program(
+def test_a_waterfall_with_a_pipeline_and_known_times_equals_the_output_of_the_command_line_program(
     mistral: floptally.Cost, options: str, account: dict[str, Any]
 ) -> None:
     base = [*EVEN.split(), "--seconds", "1.5", "--gpus", "4", "--peak-tflops", "400", *options.split()]
@@ -466,7 +466,7 @@ def test_a_waterfall_with_a_pipeline_and_known_times_equals_that_of_the_program(
 
 
 @pytest.mark.parametrize("split", ["zigzag", "zigzag_pack", "contiguous"])
-def test_the_waterfall_of_context_parallel_ranks_equals_that_of_the_program(mistral: floptally.Cost, split: Any) -> None:
+def test_the_waterfall_of_context_parallel_ranks_equals_the_output_of_the_command_line_program(mistral: floptally.Cost, split: Any) -> None:
     base = ["--lengths", "8192,16384", "--seconds", "2", "--gpus", "8", "--peak-tflops", "400", "--cp-split", split]
     work = mistral.flops(lengths=[8192, 16384])
     shares = floptally.ContextShards(mistral, 4, split)
@@ -502,7 +502,7 @@ def test_the_waterfall_of_context_parallel_ranks_equals_that_of_the_program(mist
         floptally.ContextShards(mistral, 2, "zigzac")  # type: ignore[arg-type]
 
 
-def test_a_comparison_lists_the_largest_slowdown_first_and_sorting_lists_the_largest_cost_first() -> None:
+def test_a_comparison_of_waterfalls_lists_the_largest_slowdown_first_and_a_sorted_table_the_largest_cost_first() -> None:
     times = [{"name": "mlp", "components": ["mlp"], "seconds": 0.5}, {"name": "data", "seconds": 0.1}]
     slower = [{"name": "mlp", "components": ["mlp"], "seconds": 0.75}, {"name": "optimizer", "seconds": 0.1}]
     work, account = linear(30), {"gpus": 1, "peak_tflops": 100}
@@ -523,7 +523,7 @@ def test_a_comparison_lists_the_largest_slowdown_first_and_sorting_lists_the_lar
     assert after.lines[-1].usually_helps.startswith("larger matrices")
 
 
-def test_unequal_microbatches_are_assigned_to_ranks_as_in_the_program(mistral: floptally.Cost) -> None:
+def test_unequal_microbatches_are_assigned_to_ranks_as_in_the_command_line_program(mistral: floptally.Cost) -> None:
     lengths = [4096, 100, 900, 2048, 300, 4000, 50, 64]
     dealt = [[mistral.flops(lengths=[lengths[2 * m + r]]) for m in range(4)] for r in range(2)]
     work, account = mistral.flops(lengths=lengths), {"seconds": 2, "gpus": 8, "peak_tflops": 400, "pp": 4}
@@ -546,7 +546,7 @@ def test_unequal_microbatches_are_assigned_to_ranks_as_in_the_program(mistral: f
         assert str(raised.value).startswith(text), raised.value
 
 
-def test_the_search_for_the_best_layout_equals_that_of_the_program(mistral: floptally.Cost) -> None:
+def test_the_search_for_the_best_layout_equals_the_output_of_the_command_line_program(mistral: floptally.Cost) -> None:
     network = {"within": 450, "between": 50}
     account: dict[str, Any] = {"seconds": 2.5, "gpus": 16, "peak_tflops": 989, "pp": 4, "tp": 2, "replicas": 2, "microbatches": 8,
                                "network_gbps": network, "gpus_per_node": 8}  # fmt: skip
@@ -569,7 +569,7 @@ def test_the_search_for_the_best_layout_equals_that_of_the_program(mistral: flop
     wrong: list[tuple[Any, str]] = [
         (lambda: result.best(**{**at, "memory_gib": 0}), "memory_gib: must be a finite number above 0"),
         (lambda: result.best(**at, plan=None), "plan: is the plan of the step's Breakdown: leave it out"),
-        (lambda: result.what_if(apart={"optimizer": 0.1}).best(**at), "best: predicts steps as Cost.search does, which knows no apart: leave"),
+        (lambda: result.what_if(apart={"optimizer": 0.1}).best(**at), "best: cannot use apart=, because Cost.search does not know it: create the"),
         (lambda: result.best(lengths=[8192] * 3), "memory_gib: is missing"),
         (lambda: result.best(lengths=[8192] * 3, memory_gib=80), "global_batch: must be dp x microbatch x accumulation, got 3 for 2 x 1 x 8"),
     ]
@@ -595,7 +595,7 @@ def table_of(text: str) -> dict[str, list[str]]:
     return {name: numbers for name, *numbers in found}
 
 
-def test_examples_of_docs_waterfall_run(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+def test_examples_on_the_docs_page_waterfall_run(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(SOURCE / "examples")
     scope: dict[str, Any] = {"__name__": "a_script"}
@@ -615,7 +615,7 @@ def hstu() -> floptally.Cost:
                            "dim_per_head": 256})  # fmt: skip
 
 
-def test_docs_waterfall_shows_the_published_hstu_numbers() -> None:
+def test_the_docs_page_waterfall_shows_the_published_hstu_numbers() -> None:
     """63.89 TFLOP a step in 185.407 ms, kernel by kernel; what is no product of the layers is time apart."""
     batch: dict[str, Any] = {"sequences": [(3, 4096, 0)] * 32}
     work, theirs = hstu().flops(**batch), hstu().flops(convention="recsys_examples", **batch)
@@ -631,7 +631,7 @@ def test_docs_waterfall_shows_the_published_hstu_numbers() -> None:
     assert points["element-wise kernels"] > sum(points[name] for name in ("embedding", "no kernel runs", "exposed communication"))
 
 
-def test_docs_waterfall_shows_the_published_numbers_of_the_batch_shuffler() -> None:
+def test_the_docs_page_waterfall_shows_the_published_numbers_of_the_batch_shuffler() -> None:
     """75.6 to 115.8 TFLOP/s of a GPU, on lengths of Zipf's law with exponent 1.2, cut at 4096 items."""
     draw, law = random.Random(0), [n**-1.2 for n in range(1, 4096)]
     law.append(5.591582441177751 - sum(law))  # zeta(1.2): all that is longer is cut
@@ -658,7 +658,7 @@ def test_docs_waterfall_shows_the_published_numbers_of_the_batch_shuffler() -> N
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
-def test_the_pytorch_example_of_docs_waterfall_splits_its_time_as_stated(tmp_path: pathlib.Path) -> None:
+def test_the_pytorch_example_on_the_docs_page_waterfall_splits_step_time_as_stated_there(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("transformers", reason="transformers is not installed")
     number = next(i for i, (language, lines) in enumerate(fenced()) if language == "python" and "import torch" in lines)
     # Behind the lines of the page: the same steps once more, with PyTorch's own counter.

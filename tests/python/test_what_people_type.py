@@ -32,7 +32,7 @@ MOE = {
         ({"cu_seqlens": [0, 3, 7]}, {"attention_mask": [[1, 1, 1, 0], [1, 1, 1, 1]]}),
     ],
 )
-def test_sequences_passed_in_two_arguments_are_an_error(llama: floptally.Cost, first: Any, second: Any) -> None:
+def test_passing_the_sequences_of_a_batch_in_two_arguments_is_an_error(llama: floptally.Cost, first: Any, second: Any) -> None:
     (one,), (other,) = first, second
     says = f"{other}: cannot be passed with {one}, since both would be counted: .* by add_{one}\\(\\) and add_{other}\\(\\)"
     meter = Meter(llama, gpus=1, peak_tflops=989)
@@ -68,7 +68,7 @@ def test_true_and_false_are_not_accepted_as_lengths(llama: floptally.Cost, value
 def test_a_weight_setting_is_checked_in_its_constructor() -> None:
     with pytest.raises(Error, match="^rank: must be at least 1 for the state lora, got 0$"):
         WeightSetting("*", "lora")
-    with pytest.raises(Error, match="^rank: must be 0 unless the state is lora, which has adapters; the state is frozen, got 8$"):
+    with pytest.raises(Error, match="^rank: must be 0 for the state frozen, since only lora adapters have a rank, got 8$"):
         WeightSetting("*", "frozen", rank=8)
     assert WeightSetting("*", "lora", rank=8).rank == 8
 

@@ -98,7 +98,7 @@ TEST_CASE("a user's mask counts every form of input, also lengths in blocks", "[
     CHECK(at_once.pairs(view::useful, every_third) == pairs);
 }
 
-TEST_CASE("conventions count a user's mask by the shape that it declares", "[statistic]") {
+TEST_CASE("conventions count a user's mask by the shape that the mask declares", "[statistic]") {
     for (const convention* how : conventions::all) {
         INFO(std::string(how->name));
         const auto core = [&](const statistic& attends, const std::vector<std::uint32_t>& batch) {
@@ -142,7 +142,7 @@ TEST_CASE("conventions count a user's mask by the shape that it declares", "[sta
     }
 }
 
-TEST_CASE("a user's mask works in a descriptor, a constant, a counter and a meter", "[statistic]") {
+TEST_CASE("a user's mask works in a descriptor, a constexpr cost, a flop_counter and a meter", "[statistic]") {
     using model = transformer<own_attention, gated_mlp>;
     const model described{
         .hidden_size = 8, .num_layers = 3, .attention = {sparse}, .feed_forward = {16}, .vocab = {.size = 11}};
@@ -211,7 +211,8 @@ TEST_CASE("attention tiles of a user's mask equal an enumeration", "[statistic]"
           "such as a window");
 }
 
-TEST_CASE("a statistic that cannot count a kind of sample is an error that names both", "[statistic]") {
+TEST_CASE("a statistic that cannot count a kind of sample is an error that names the statistic and the kind",
+          "[statistic]") {
     CHECK(error_of([] { return statistic(unit::merged_patches(2)).in(modality::text); }) ==
           "vision.merged_patches(2): cannot count sequences: use a statistic that can be called with them");
     CHECK(error_of([] { return mask::grid_windows(7).in(modality::audio); }) ==
@@ -285,7 +286,7 @@ TEST_CASE("strides and sampling rates of a user's grid statistic must be at leas
     CHECK(problem(1, 1, 1, 0) == least + "1 and 1, and 1 and 0");
 }
 
-TEST_CASE("targets without a group size and invalid names of measured counts are errors", "[statistic]") {
+TEST_CASE("HSTU targets without a group size and invalid names of measured counts are errors", "[statistic]") {
     CHECK(detail::is_valid({.length = 9, .targets = 4, .target_group = 2}));
     CHECK_FALSE(detail::is_valid({.length = 9, .targets = 4, .target_group = 0}));
     CHECK(detail::is_valid({.length = 9, .targets = 0, .target_group = 0}));
@@ -303,11 +304,11 @@ TEST_CASE("targets without a group size and invalid names of measured counts are
         CHECK(named(outside).starts_with("measured: "));
     }
     CHECK(named("seventeen_letters") ==
-          "measured: a name must have 1 to 16 of a-z, 0-9 and _, got \"seventeen_letters\"");
-    CHECK(named("") == "measured: a name must have 1 to 16 of a-z, 0-9 and _, got \"\"");
+          "measured: a name must have 1 to 16 characters of a-z, 0-9 and _, got \"seventeen_letters\"");
+    CHECK(named("") == "measured: a name must have 1 to 16 characters of a-z, 0-9 and _, got \"\"");
 }
 
-TEST_CASE("a sequence fits a slot if each of its parts fits", "[statistic]") {
+TEST_CASE("has_room() is true for a sequence and a slot exactly if require_room() does not throw", "[statistic]") {
     std::vector<sequence> all;
     for (std::uint32_t bits = 0; bits < 64; ++bits) {
         const auto bit = [bits](unsigned at) { return bits >> at & 1U; };
@@ -327,7 +328,8 @@ TEST_CASE("a sequence fits a slot if each of its parts fits", "[statistic]") {
     }
 }
 
-TEST_CASE("a statistic computed from sums over lengths equals its sum over the sequences", "[statistic]") {
+TEST_CASE("a statistic that is computed from sums over lengths equals the statistic summed over all sequences",
+          "[statistic]") {
     const std::vector<sequence> batch{{.length = 5}, {.length = 0, .keys = 4}, {.length = 7, .past = 3, .keys = 2}};
     std::uint64_t count = 0;
     std::uint64_t tokens = 0;
@@ -469,10 +471,12 @@ TEST_CASE("an invalid statistic text is an error with the reason", "[statistic]"
           "vision.merged_patches(2): cannot count clips of sound: use a statistic that can be called with them");
     CHECK(problem("vision.grid_windows(7,side=3)") ==
           "statistic: \"grid_windows(7,side=3)\" has characters after its end: remove \"side=3\"");
-    CHECK(problem("measured(Valid)") == "measured: a name must have 1 to 16 of a-z, 0-9 and _, got \"Valid\"");
+    CHECK(problem("measured(Valid)") ==
+          "measured: a name must have 1 to 16 characters of a-z, 0-9 and _, got \"Valid\"");
 }
 
-TEST_CASE("parameters of a user's statistic are checked against its own limits", "[statistic]") {
+TEST_CASE("parameters of a user's statistic are checked against the limits that the statistic declares",
+          "[statistic]") {
     CHECK(error_of([] { return statistic(dilated_window{0, 3}); }) == "taps: must be from 1 to 2147483647, got 0");
     CHECK(error_of([] { return make_statistic<dilated_window>(4, 1LL << 40U); }) ==
           "step: must be from 1 to 2147483647, got 1099511627776");
@@ -496,7 +500,7 @@ TEST_CASE("a model may have any number of named measured counts, two kinds of ex
           "visits of the batch");
     batch.add_measured("routed", {.useful = 11, .padded = 13});
     CHECK(error_of([&] { return counter.total_flops(batch); }) ==
-          "measured(image_experts): this cost counts it, and the tally has none: call add_measured with its amount");
+          "measured(image_experts): the cost needs this amount, but the tally lacks it: pass it to add_measured");
     batch.add_measured("image_experts", {.useful = 17, .padded = 19});
     batch.add_measured("valid_tokens", {.useful = 6});
     CHECK(batch.get(view::useful, accumulator::routed) == 11);
@@ -507,7 +511,7 @@ TEST_CASE("a model may have any number of named measured counts, two kinds of ex
     CHECK(error_of([&] { batch.add_measured("other", {.useful = 1}); }) ==
           "other: this tally does not keep this amount: build it with masks() that have measured(\"other\")");
     CHECK(error_of([&] { batch.add_measured("valid_tokens", {.useful = 2, .padded = 1}); }) ==
-          "valid_tokens: 1 padded are fewer than 2 useful: the padded amount includes the useful one");
+          "valid_tokens: the padded amount must include the useful amount, 2, got 1");
     // Visits are those of all layers: more layers are more weights, not more FLOPs a visit.
     CHECK((3 * model).parameters() == 3 * model.parameters());
 }
@@ -585,7 +589,7 @@ struct half_of_an_accumulator {
 
 }  // namespace
 
-TEST_CASE("a statistic's parameter above 2^63 - 1 is an error that shows it unchanged", "[statistic]") {
+TEST_CASE("a statistic's parameter above 2^63 - 1 is an error that shows the parameter unchanged", "[statistic]") {
     constexpr std::uint64_t most = ~std::uint64_t{0};
     const std::string got = ", got 18446744073709551615";
     CHECK(error_of([] { return mask::chunked(most); }) == "attention_chunk_size: must be from 1 to 2147483647" + got);
@@ -617,7 +621,7 @@ TEST_CASE("a user's statistic may define a faster sum over a block of lengths", 
     CHECK(batch.pairs(view::useful, doubled_squares{}) == 2 * (698 * 9 + (std::uint64_t{1} << 44U)));
 }
 
-TEST_CASE("an amount above 64 bits in a block of lengths is an overflow", "[statistic]") {
+TEST_CASE("a statistic's value above 64 bits in a block of lengths is an overflow", "[statistic]") {
     tally batch{mask_set{statistic(wider_than_an_accumulator{})}};
     const tally before = batch;
     for (const std::size_t n : {1U, 2U, 16U, 600U}) {
@@ -628,7 +632,7 @@ TEST_CASE("an amount above 64 bits in a block of lengths is an overflow", "[stat
     }
 }
 
-TEST_CASE("a block of lengths whose sum exceeds 64 bits is an overflow, and a block of empty sequences is not",
+TEST_CASE("a block of lengths whose sum exceeds 64 bits is an overflow, and a block of empty sequences causes no error",
           "[statistic]") {
     tally batch{mask_set{statistic(half_of_an_accumulator{})}};
     const std::vector<int> sixteen(16, 1);
@@ -785,7 +789,7 @@ TEST_CASE("a statistic that decreases with more queries cannot be split over ran
     const context_parallel_pack split(row, token_split::contiguous(132, 2));
     const std::string problem =
         "last_block: counts 4 for queries 0 to 132, but 66 for queries 66 to 132: a statistic that is split over ranks "
-        "must not count less for more queries; use another";
+        "must not count less for more queries; use another statistic";
     CHECK(error_of([&] { return split.pairs(0, last_block{}, view::useful); }) == problem);
     CHECK(error_of([&] { return split.tally_of(0, mask_set{statistic(last_block{})}).total(); }) == problem);
     CHECK(split.pairs(1, last_block{}, view::useful) == 66);
@@ -850,7 +854,7 @@ TEST_CASE("statistics with different parameters and equal pairs compare equal an
     CHECK_FALSE(mask::chunked(2) == mask::sliding_window(2));
 }
 
-TEST_CASE("a mask with several key ranges per query has attention tiles, also the one in docs/extending.md",
+TEST_CASE("a mask with several key ranges per query has attention tiles, also the mask in docs/extending.md",
           "[statistic]") {
     const ::dilated_window docs_own{512, 4};
     const sequence s{.length = 3000};

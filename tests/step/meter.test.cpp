@@ -191,7 +191,7 @@ TEST_CASE("a meter's rates for one step equal those of utilize()") {
     CHECK(near(rate.tokens_per_second, expected.tokens_per_second));
 }
 
-TEST_CASE("a step without tokens is legal") {
+TEST_CASE("a meter accepts a step without tokens") {
     meter m(folded(), two_gpus);
     run_step(m, {}, 1);
     const step_rates nothing = floptally::rates(m.last_step());
@@ -266,7 +266,7 @@ TEST_CASE("beginning or ending a step at the wrong time is an error that keeps t
     check_totals(m.run().totals, joined(long_batch, joined(long_batch, short_batch)), 2, 2.25);
 }
 
-TEST_CASE("discarding a step removes everything that was added to it") {
+TEST_CASE("discarding a step of a meter removes everything that was added to the step") {
     meter m(folded(), two_gpus);
     m.begin_step();
     add(m.microbatch(), long_batch);
@@ -287,7 +287,7 @@ TEST_CASE("discarding a step removes everything that was added to it") {
     check_totals(m.run().totals, joined(short_batch, {{3, 4}}), 1, 1);
 }
 
-TEST_CASE("after an overflow the open step can be discarded or the interval reset") {
+TEST_CASE("after an overflow a meter can discard the open step or reset the interval") {
     floptally::cost model;
     model.add("mlp", floptally::linear{.in_features = 1, .out_features = 1});
     meter m(floptally::flop_counter(model), two_gpus);
@@ -421,7 +421,7 @@ TEST_CASE("logged names contain the caller's prefix, the convention and the vers
     CHECK(step.back().value == 100);
 }
 
-TEST_CASE("the second convention of a meter logs the numbers of a meter of that convention") {
+TEST_CASE("a meter's second convention logs the same numbers as a separate meter with that convention") {
     const auto logged = [](const meter& m) {
         std::map<std::string, metric> by_name;
         for (const metric& each : floptally::metrics(m, m.run(), "")) {
@@ -464,8 +464,8 @@ TEST_CASE("the second convention of a meter logs the numbers of a meter of that 
     meter m(folded(), two_gpus);
     CHECK(
         problem_of([&] { m.shows_beside(floptally::flop_counter(small_model(), floptally::conventions::maxtext)); }) ==
-        "masks: maxtext counts window_squares(3), which this meter's tallies do not keep: call keep() of the model's "
-        "cost with it");
+        "masks: maxtext counts window_squares(3), which this meter's tallies do not keep: add this statistic to the "
+        "model's cost by keep()");
     CHECK(!m.beside());
 }
 
@@ -484,7 +484,9 @@ TEST_CASE("a meter adds up the measured counts of its microbatches by name") {
     CHECK(steps.last_step().total(view::useful).low() == counted(short_batch, view::useful));
 }
 
-TEST_CASE("a meter of several GPUs without a reduction is an error unless its sequences are those of all GPUs") {
+TEST_CASE(
+    "a meter of several GPUs without a reduction is an error unless the meter is declared to get the sequences of all "
+    "GPUs") {
     const auto problem = [](const metered_hardware& on) { return problem_of([&] { const meter m(folded(), on); }); };
     CHECK(
         problem({.gpus = 2, .peak_tflops = 989}) ==
@@ -548,7 +550,7 @@ TEST_CASE("a meter that reduces over ranks has the MFU of all ranks") {
     }
 }
 
-TEST_CASE("if one rank cannot end its step, all ranks report it and can end the step again") {
+TEST_CASE("if one rank cannot end its step, all ranks report the failure and can end the step again") {
     thread_world world;
     const auto ends = thread_world::run(3, [&](std::uint64_t rank) {
         const floptally::parallel_layout here({.dp = 3}, 3, rank);
@@ -573,7 +575,7 @@ TEST_CASE("if one rank cannot end its step, all ranks report it and can end the 
     CHECK(ends == std::vector<std::string>(3, "no error"));
 }
 
-TEST_CASE("step time percentiles without the first ten steps are within 1/128 of the sorted list") {
+TEST_CASE("step time percentiles without the first ten steps are within 1/128 of those of the sorted step times") {
     std::mt19937_64 random(24);
     for (const std::size_t steps : {11U, 12U, 13U, 40U, 110U, 1010U}) {
         meter m(folded(), two_gpus);
@@ -610,8 +612,9 @@ TEST_CASE("step time percentiles are returned and logged once enough steps have 
     for (int step = 0; step < 10; ++step) {
         run_step(m, {}, 9);
     }
-    CHECK(problem_of([&] { static_cast<void>(m.step_percentiles()); }) ==
-          "steps: only the first 10 steps have ended, which are left out: run more steps, or leave out fewer");
+    CHECK(
+        problem_of([&] { static_cast<void>(m.step_percentiles()); }) ==
+        "steps: no step is left to report, since the first 10 steps are left out: run more steps, or leave out fewer");
     CHECK(problem_of([&] { m.leave_out(3); }) ==
           "leave_out: must be called before the first step: call it when the meter is created");
     run_step(m, {}, 0.5);
@@ -667,10 +670,10 @@ TEST_CASE("a run resumes only with the same numbers_version, convention, masks a
                       [step](floptally::meter_state& s) {
                           s.version = "7.8.9";
                           s.numbers = floptally::numbers_version + static_cast<std::uint64_t>(step);
-                      }) == "numbers_version: the state has numbers of version " +
+                      }) == "numbers_version: the state was written with numbers_version " +
                                 std::to_string(static_cast<int>(floptally::numbers_version) + step) +
-                                ", of floptally 7.8.9; this is floptally " + floptally::version +
-                                ", with numbers of version " + std::to_string(floptally::numbers_version) +
+                                " (floptally 7.8.9), but this is floptally " + floptally::version +
+                                " with numbers_version " + std::to_string(floptally::numbers_version) +
                                 ": read it with floptally 7.8.9, or count again");
     }
     CHECK(problem(floptally::flop_counter(small_model(), floptally::conventions::maxtext), same) ==
@@ -824,7 +827,7 @@ TEST_CASE("a measured count of 0 counts as measured") {
     CHECK(m.run().totals.useful == floptally::flop_counter(small_model()).total_flops(m.run().totals.batch));
 }
 
-TEST_CASE("a measured amount of 0 is in the saved state, and a missing one is not") {
+TEST_CASE("a measured amount of 0 is in a meter's saved state, and a missing amount is not") {
     floptally::cost model = small_model();
     model.add("head", floptally::linear{.in_features = 3, .out_features = 7}, floptally::measured("logits"));
     const floptally::flop_counter counter(model);

@@ -410,7 +410,8 @@ TEST_CASE("impossible pipeline settings are an error that names the field") {
           "each chunk: pass one of them");
     CHECK(error_of([] {
               static_cast<void>(floptally::run_pipelines({.microbatches = 1}, {}, eager, batch_of({7}), bf16, {}, 1));
-          }) == "pp: needs the layers of a model, and a cost alone has none: pass a model with parts");
+          }) ==
+          "pp: needs the layers of a model, but a cost alone has none: pass a model that was read from its config");
 }
 
 }  // namespace pipeline_times_test

@@ -85,7 +85,7 @@ TEST_CASE("the time shares of RL passes with different peaks add up to the whole
     CHECK(rates_of(learners, gpu_time({20, 8, 989})).learner->mfu == Approx(made.whole.mfu));
 }
 
-TEST_CASE("passes whose peak is unknown have FLOPs and times, and no MFU") {
+TEST_CASE("RL passes whose peak is unknown have FLOPs and times, and no MFU") {
     step_pass rollout = pass("rollout", work_of(100, false), {4, 8, 100}, false);
     rollout.time.peak_tflop = 0;
     const pass_rates outcome =
@@ -122,14 +122,14 @@ TEST_CASE("RL passes that need more time than all GPUs have are an error") {
     CHECK(error_of([&] {
               static_cast<void>(rates_of(passes, gpu_time({4, 8, 100})));
           }) ==
-          "passes: took 64 GPU-seconds of the 32 that all GPUs have in the step: pass the gpus of the whole job, and "
+          "passes: took 64 GPU-seconds, more than the 32 of all GPUs in the step: pass the gpus of the whole job, and "
           "count each second of a GPU in one pass only");
     CHECK_NOTHROW(rates_of(passes, gpu_time({4, 16, 100})));
     const std::vector<step_pass> thirds{pass("rollout", work_of(1, false), {2. / 3, 8, 100}, false),
                                         pass("update", work_of(1, true), {2. / 3, 8, 100})};
     CHECK(error_of([&] {
               static_cast<void>(rates_of(thirds, gpu_time({1. / 3, 8, 100})));
-          }).starts_with("passes: took 10.6667 GPU-seconds of the 2.66667 that"));
+          }).starts_with("passes: took 10.6667 GPU-seconds, more than the 2.66667 of"));
     const std::vector<step_pass> twice{passes[0], passes[0]};
     CHECK(error_of([&] {
               static_cast<void>(rates_of(twice, gpu_time({100, 8, 100})));

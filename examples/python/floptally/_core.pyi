@@ -590,7 +590,8 @@ class Cost:
             network_gbps: GB/s that a GPU sends: one number for all groups, one for each group {"tp": …, "dp": …}, or
                 one for each kind of link {"within": …, "between": …} (nodes).
             efficiency: the part of the peak that products reach, from 0 to 1. None: as fitted to published steps.
-            trainer: whose splits, schedules and overlap: "megatron", "torchtitan" or "fsdp".
+            trainer: the trainer that the search imitates in splits, schedules and overlap: "megatron", "torchtitan" or
+                "fsdp".
             largest_microbatch: the largest number of sequences in a microbatch.
             least_context: the least number of tokens of a sequence on each context parallel rank, unless `cp` is fixed.
             dp, cp, tp, pp, vpp, ep, etp, dp_replicate, microbatch, zero, recompute, schedule, sequence_parallel: values
@@ -998,7 +999,7 @@ class Breakdown:
         `measure()` stay in force.
 
         Args:
-            seconds: duration of the step. `component_times` and `trace` may have it themselves.
+            seconds: duration of the step. `component_times` and `trace` may contain it.
             gpus: all GPUs of the job.
             accelerator: a name as the driver calls it, or an Accelerator.
             peak_tflops: dense peak of one GPU. An MFU of 1 is this peak. Overrides `accelerator`.
@@ -1032,7 +1033,7 @@ class Breakdown:
             sequence_parallel: True if each tensor parallel rank runs replicated weights on its share of the tokens
                 only.
             cp: a ContextShards of the same batch. Its ranks wait for the one with the most work.
-            ep: ranks that share the experts. They are ranks of dp x cp x tp.
+            ep: how many of the dp x cp x tp ranks share the experts.
             etp: tensor parallel ranks of each expert; tp by default.
             layout: pp, replicas, tp, ep and etp as text instead, as in `ParallelLayout`.
             gpus_per_node: consecutive ranks on one node, for bandwidths within and between nodes.
@@ -1439,8 +1440,8 @@ class Meter(_Adds):
                 train(batch)
                 meter.add(cu_seqlens=batch.cu_seqlens)
 
-    gpus: all GPUs that work on the counted sequences. With more than one GPU, also pass `reduce` or `counted`. Leave it
-        out for a meter in a trainer's callback, which knows the number.
+    gpus: all GPUs that work on the counted sequences. With more than one GPU, also pass `reduce` or `counted`. Leave
+        `gpus` out for the meter of a trainer's callback: the callback sets the number.
     reduce: a floptally.distributed.Reduction. When a step ends, it sums the work of all its ranks; `gpus` is then the
         number of its ranks.
     counted: "all_gpus" states that what you add is already the work of all GPUs: one process counts for them, or
@@ -1775,7 +1776,7 @@ class ParallelLayout:
         Args:
             rank: the number of the rank, from 0.
             dp, cp, tp, pp: ranks along each axis; vpp: chunks of layers on each pipeline rank.
-            ep: ranks that share the experts. They are ranks of dp x cp x tp.
+            ep: how many of the dp x cp x tp ranks share the experts.
             etp: tensor parallel ranks of each expert; tp by default.
             dp_replicate: replicas of the states that data parallel ranks shard (HSDP).
             layout: the sizes as text instead: "attn:d1p1t2c4|ffn:d1p1t1e8", or a trainer's settings. docs/parallel.md

@@ -42,7 +42,7 @@ class DeviceTally(_core.DeviceTally):
 
     `add` and `snapshot` can be captured in a CUDA graph. The constructor loads the kernels and allocates memory, so
     construct before the capture. A sequence that a `Tally` would refuse is left out: `poll` and `read` raise a
-    `LeftOut` for it. Its `counted` is the tally of all other sequences.
+    `LeftOut` for it. `LeftOut.counted` is the tally of all other sequences.
     """
 
     def __init__(

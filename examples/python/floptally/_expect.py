@@ -22,7 +22,7 @@ class PublishedRun:
     """A published training run.
 
     mfu: the exact MFU over the dense peak of the run's precision, as a fraction.
-    published: the MFU that the source prints, or its TFLOP/s over that peak. None if it prints neither.
+    published: the MFU that the source prints, or its TFLOP/s over the same dense peak. None if it prints neither.
     published_peak_tflops: the TFLOP/s that the printed MFU divides by, where the source says it.
     peak_tflops: the dense peak of the accelerator at the run's precision.
     published_convention: the convention that turns the printed tokens/s into the printed figure; "none" if no
@@ -116,7 +116,7 @@ def expect(
         model: a Cost, or what `cost` takes.
         accelerator: the GPU, by a name that `accelerator` knows.
         gpus: how many GPUs; None if it does not matter.
-        precision: the precision of the matrix products, whose dense peak your MFU is over.
+        precision: the precision of the matrix products. Your MFU is over the dense peak at this precision.
         mfu: your MFU as a fraction, 0.4 for 40 %.
         nearest: how many of the most similar runs to return.
         unmarked: True takes only runs without `PublishedRun.marks`.

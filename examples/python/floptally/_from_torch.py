@@ -81,9 +81,10 @@ def from_torch(
             under fake tensors, so ``torch.zeros`` costs nothing.
             An example is a dict, tuple or tensor. Its first integer tensor [batch, length] or floating tensor [batch,
             length, width] gives the two sizes. Every first axis of size ``batch`` and every other axis of size
-            ``length`` then varies. If the model does not run with that, the length is the second axis alone (where it
-            equals the width), or the last one (channels first). Without such a tensor, the first tensor's first axis is ``batch`` and the model is
-            of fixed size. Inputs that require a gradient get one.
+            ``length`` then varies. If the model does not run with such inputs, floptally varies only one axis with
+            the length: the second axis if it equals the width, or the last axis if channels come first. Without such a
+            tensor, the first tensor's first axis is ``batch`` and the model is of fixed size. Inputs that require a
+            gradient get one.
         masks: what attention cores attend, by patterns of module names (``{"*.self_attn": Mask.causal()}``), or one for
             all. A value is a ``Mask``, or its name (``"sliding_window(512)"``). By default masks are detected: from the
             kernels' arguments, the block mask of flex attention, and the values of masks that do not depend on data. An
@@ -573,9 +574,9 @@ def sized_inputs(
     forward for it, as (positional arguments, keyword arguments). The arity says which sizes vary. 1: samples; 2:
     samples and length; 3: samples, length and keys; GRIDS: samples, rows and columns.
 
-    reading: which axes of an example have the length. EVERY_AXIS: all that are as long as the second axis of the first
-        tensor of sequences. SECOND_AXIS: of tensors [batch, length, width] the second alone. LAST_AXIS: of these the
-        last, as convolutions have it.
+    reading: which axes of an example have the length. EVERY_AXIS: all axes that are as long as the second axis of the
+        first tensor of sequences. SECOND_AXIS: of floating tensors [batch, length, width] only the second axis.
+        LAST_AXIS: of floating tensors [batch, channels, length] only the last axis.
     """
     if callable(example):
         parameters = inspect.signature(example).parameters.values()

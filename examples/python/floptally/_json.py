@@ -73,13 +73,13 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")
+    raise ValueError(f"{name} is not a JSON number: use a finite number or null")
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text[:60]} is too large for a double")
+        raise ValueError(f"{text[:60]} is too large for a double: use a number below 1.8e308")
     return value
 
 

@@ -68,7 +68,11 @@ class Search(Report):
     table."""
 
     def __init__(self, model: Cost | Breakdown, **how: Any) -> None:
-        """model: a Cost, or a Breakdown of it, whose plan then applies."""
+        """Searches the layouts.
+
+        model: a Cost, or a Breakdown of a Cost. The search then uses the Breakdown's plan.
+        how: keywords of the search, as in `Cost.search`.
+        """
         if how.get("network_gbps") is not None:
             how["network_gbps"] = bandwidths_of(how["network_gbps"])
         plan = how.pop("plan", None)
@@ -115,7 +119,7 @@ class Search(Report):
 
     @property
     def efficiency(self) -> float | None:
-        """The part of the peak that products reach in the measured step, by the clock of the search. None unless
+        """The part of the peak at which the search predicts the seconds of the measured step. None unless
         `Waterfall.best` made this search."""
         return float(self._found["measured"]["efficiency"]) if "measured" in self._found else None
 
@@ -134,7 +138,7 @@ class Search(Report):
         if not self._settings:
             raise Error(
                 "layout_format",
-                f"has no layout to write: {self.too_large} layouts are too large and {self.impossible} do not divide "
+                f"no layout was found: {self.too_large} layouts need too much memory and {self.impossible} do not divide "
                 "the model, batch or GPUs; search with more memory, or with fewer fixed sizes",
             )
         if layout_format not in self._settings:

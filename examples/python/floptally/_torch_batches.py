@@ -17,8 +17,8 @@ MOST, MOST_OF_FEW = 12, 3  #: so many batch sizes come from numbers that were co
 
 
 class Watched(int):
-    """An int for a tensor size that is a multiple of the batch size. It records each number that Python compares it
-    with or divides it by, since a model may branch on its batch size."""
+    """An int for a tensor size that is a multiple of the batch size. It records each number that Python compares
+    the size with or divides the size by, since a model may branch on its batch size."""
 
     scale: Fraction  #: size per sample
     noted: set[int]  #: batch sizes at which a comparison may turn out otherwise

@@ -615,8 +615,8 @@ class Table:
         raise AssertionError(where)
 
     def table_of(self, where: str, table: Mapping[tuple[int, int], int]) -> dict[str, int]:
-        """Makes a new statistic for FLOPs that follow no formula: it looks them up by the sample's size, divided by their
-        common factor. Returns {name of the statistic: the common factor}.
+        """Makes a new statistic for FLOPs that follow no formula. The statistic looks up a sample's FLOPs by its size,
+        divided by the common factor of all FLOPs in the table. Returns {name of the statistic: common factor}.
 
         where: the module's name, for a note.
         table: {(length, number of keys): FLOPs of one sample} at the sizes that ran.

@@ -136,8 +136,9 @@ def left_as_found() -> Iterator[list[weakref.ref[torch.Tensor]]]:
         if remaining and not failed:
             raise Error(
                 "model",
-                f"keeps a tensor of this count outside of its modules, in {', '.join(remaining)}: reset this cache before "
-                "training, or pass real=True. floptally clears only caches in modules, dicts and functools.cache",
+                f"keeps a tensor that floptally made for this count in {', '.join(remaining)}, outside of its "
+                "modules: reset this cache before training, or pass real=True. floptally clears only caches in modules, "
+                "dicts and functools.cache",
             )
 
 

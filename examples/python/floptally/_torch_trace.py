@@ -109,8 +109,8 @@ class TooLong(Exception):
 class Tag:
     """What a tensor was computed from.
 
-    data: True if it depends on input data.
-    weights: names of the parameters that it depends on.
+    data: True if the tensor depends on input data.
+    weights: names of the parameters that the tensor depends on.
     """
 
     __slots__ = ("data", "weights")
@@ -604,8 +604,8 @@ class Recorder(TorchDispatchMode):
         return self.step
 
     def put_back(self) -> None:
-        """Finds the forward product that each recomputed product repeats, and adds the recomputed FLOPs there. This is
-        the next product of the same module and operator with equal FLOPs."""
+        """Finds the forward product that each recomputed product repeats, and adds the recomputed FLOPs there. A
+        recomputed product repeats the next product of the same module and operator with equal FLOPs."""
         first: dict[tuple[str, str], list[Product]] = {}
         for one in self.step.products:
             first.setdefault((one.module, one.op), []).append(one)
@@ -791,7 +791,7 @@ Operands = tuple[tuple[Any, ...], ...]
 
 
 def operands_of(inputs: Iterable[torch.Tensor]) -> Operands:
-    """Returns the memory of each tensor."""
+    """Returns the memory address, offset, shape and strides of each tensor."""
     return tuple((one.untyped_storage()._cdata, one.storage_offset(), tuple(one.shape), one.stride()) for one in inputs)
 
 
@@ -889,7 +889,7 @@ def remove_distributed_hooks(model: torch.nn.Module) -> None:
 
 
 def plain_tensors(model: torch.nn.Module) -> Iterator[torch.Tensor]:
-    """Returns the tensors that modules have as plain attributes, which are neither parameters nor buffers."""
+    """Returns the tensors that modules have as plain attributes, not as parameters or buffers."""
     for module in model.modules():
         for key, value in vars(module).items():
             if not key.startswith("_"):
@@ -950,12 +950,12 @@ def run_step(
     """Runs forward, loss and backward of a copy of the model, and records it as a Step. No backward runs if the loss
     needs no gradient.
 
-    plain: inputs that are no data, such as positions. mode: the fake tensor mode; None runs on real tensors.
+    plain: inputs that are not data, such as positions. mode: the fake tensor mode; None runs on real tensors.
         most_operators: for a long step, the number of operators beyond which it raises TooLong. by_example: True lets
         data-dependent choices follow the integers of the inputs. created: gets a reference to each fake tensor, for
-        left_as_found. most_elements: size of the largest tensor over pairs whose values are computed. forward_only:
-        True runs no loss and no backward, and looks at no masks. around: a context manager for the model's forward.
-        checked: True also runs FlopCounterMode and compares the totals. False saves this time.
+        left_as_found. most_elements: size of the largest (query, key) tensor whose values are computed.
+        forward_only: True runs no loss and no backward, and looks at no masks. around: a context manager for the
+        model's forward. checked: True also runs FlopCounterMode and compares the totals. False saves this time.
     """
     handles = []
     no_data = frozenset(plain)
@@ -1053,7 +1053,7 @@ def give_values(
 
     plain: names of arguments that are not data, such as positions. by_example: True also copies all integers and bools
     of the example, as assumed values.
-    names: of the model's arguments, in order.
+    names: the names of the model's arguments, in order.
     """
     large = any(not one.is_nested and one.numel() > 4 * MOST_ELEMENTS for one in tensors_in((args, kwargs)))
     if large and not by_example:
@@ -1063,7 +1063,7 @@ def give_values(
             known_args, known = inputs()
     except Exception as problem:  # their values stay unknown
         if any(one.is_nested for one in tensors_in((args, kwargs))):
-            raise Error("example_inputs", f"must also create its nested tensors as real tensors, but raised: {problem}") from problem
+            raise Error("example_inputs", f"must be able to create its nested tensors as real tensors too, but raised: {problem}") from problem
         return []
     masks = []
     pairs = [*zip(names, args, known_args), *((key, kwargs[key], known.get(key)) for key in kwargs)]

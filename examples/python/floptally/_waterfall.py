@@ -39,7 +39,7 @@ class WaterfallLine:
     gpu_nanoseconds: GPU time of all GPUs together, an exact int. Negative only if work ran in a faster precision than
         that of the peak you passed.
     seconds: the time of one GPU.
-    points: the line's per cent of the peak. Losses are negative, as in the table; the first line is the MFU.
+    points: the line's share of the peak, in per cent. Losses are negative, as in the table; the first line is the MFU.
     note: what the line's number is based on.
     usually_helps: what usually reduces this loss; "" if nothing is lost.
     """
@@ -374,8 +374,8 @@ class Waterfall:
         self, *, lengths: Integers, global_batch: int | None = None, zero: ZeroStates = "optimizer", **how: Any
     ) -> Search:
         """Finds the parallel layouts of this model, batch and GPUs that fit the memory, fastest first. It is
-        `Cost.search` at the efficiency of this step: the part of the peak with which the clock of the search meets the
-        step's seconds and layout.
+        `Cost.search` at the efficiency of this step: the part of the peak at which the search predicts this step's
+        seconds for this step's layout.
 
         Args:
             lengths: [n] tokens of each sequence of the step; one sequence with `global_batch`.
@@ -390,11 +390,11 @@ class Waterfall:
         for name in ("precisions", "clock_mhz", "apart", "rank_work", "idle_gpus", "masked_tiles", "batches",
                      "distinct_experts", "component_times", "trace"):  # fmt: skip
             if name in choices:
-                raise Error("best", f"predicts steps as Cost.search does, which knows no {name}: leave it out")
+                raise Error("best", f"cannot use {name}=, because Cost.search does not know it: create the waterfall without {name}=")
         if "plan" in how:
             raise Error("plan", "is the plan of the step's Breakdown: leave it out")
         if not isinstance(choices.get("microbatches", 1), int):
-            raise Error("microbatches", "must be an int: best takes the microbatches from lengths")
+            raise Error("microbatches", "must be an int if best() is called, because best() reads the microbatches from lengths=")
         of_cluster = ("gpus", "accelerator", "peak_tflops", "precision", "memory_tbps", "gpus_per_node", "network_gbps",
                       "weight_bits", "gradient_bits", "activation_bits", "cache_bits")  # fmt: skip
         cluster = {name: choices[name] for name in of_cluster if name in choices}
@@ -450,7 +450,7 @@ class Waterfall:
 
 
 def kept(arguments: Said) -> Said:
-    """Returns a copy of a waterfall's arguments, which the caller's later changes to lists or dicts do not affect."""
+    """Copies a waterfall's arguments, so that the caller may change its lists or dicts later."""
     choices: Said = {}
     for name, value in arguments.items():
         if isinstance(value, (_core.MaskedTiles, _core.ContextShards, dict)):

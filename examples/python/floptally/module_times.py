@@ -116,8 +116,8 @@ class ModuleTimer:
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """Returns a context manager for one step of the training loop, whose modules are timed. A step that raises is
-        not counted."""
+        """Returns a context manager for one step of the training loop. The timer measures the modules that run in this
+        step. A step that raises is not counted."""
         if self._in_step:
             raise Error("step", "begins inside another step: end that step first")
         self._open.clear()

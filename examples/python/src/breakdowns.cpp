@@ -92,8 +92,8 @@ counted_work sum_of(const counted_work& a, const counted_work& b) {
                                         (a.as->model == b.as->model || a.as->model->cost == b.as->model->cost));
     if (!alike) {
         throw error("breakdown",
-                    "of different models, plans or conventions can only be added by name: write a.named(\"rollout\") + "
-                    "b.named(\"update\")");
+                    "breakdowns of different models, plans or conventions can only be added by name: write "
+                    "a.named(\"rollout\") + b.named(\"update\")");
     }
     tally both = a.batch;
     both += b.batch;

@@ -225,7 +225,7 @@ std::optional<time_at_memory> memory_of(const counted_work& work, const argument
     for (const char* const name : byte_keywords) {
         if (!tbps && said.some(name)) {
             throw error("memory_tbps",
-                        std::string("is missing, but ").append(name).append(" only counts with it: pass memory_tbps="));
+                        std::string("is missing: pass memory_tbps=, which ").append(name).append(" needs"));
         }
     }
     const bool is_asked = static_cast<bool>(said.some("memory_tbps"));

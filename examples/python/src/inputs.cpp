@@ -194,8 +194,8 @@ tally input_arguments::counted(const model_config& model, const mask_set& masks)
     if (gives_routed_ && std::none_of(model.cost.entries().begin(), model.cost.entries().end(),
                                       [](const cost_entry& row) { return row.what == accumulator::routed; })) {
         throw error("routed", model.model_type +
-                                  " has no measured expert visits, since it has no experts or a fixed number per "
-                                  "token: leave routed= out");
+                                  " has no measured expert visits, since it has no experts, or sends each token to a "
+                                  "fixed number of experts: leave routed= out");
     }
     tally sum{masks};
     without_gil(integers_, [&] { detail::fill_with_input(input_, model, sum); });

@@ -49,7 +49,7 @@ weight_setting make_setting(const arguments& args) {
         throw error("rank", "must be at least 1 for the state lora, got 0");
     }
     if (becomes != weight_state::lora && adapter != 0) {
-        throw error("rank", "must be 0 unless the state is lora, which has adapters; the state is " + state + ", got " +
+        throw error("rank", "must be 0 for the state " + state + ", since only lora adapters have a rank, got " +
                                 shown(args["rank"]));
     }
     return {.weights = args.text("weights"),

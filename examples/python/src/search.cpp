@@ -79,10 +79,9 @@ std::pair<training_cluster, std::string> cluster_of(const arguments& args, std::
             put_bandwidth(cluster.network, to_text(group, "network_gbps"), to_number(gbps, "network_gbps"));
         }
     } else if (gpus > 1 && !cluster.network.within_nodes) {
-        throw error(
-            "network_gbps",
-            "is missing: pass network_gbps={\"within\": X, \"between\": Y} with gpus_per_node=; it is known for "
-            "the accelerators of docs/search.md");
+        throw error("network_gbps",
+                    "is missing: pass network_gbps={\"within\": X, \"between\": Y} with gpus_per_node=; only the "
+                    "accelerators of docs/search.md have known bandwidths");
     }
     if (const auto efficiency = args.some_number("efficiency")) {
         cluster.efficiency = *efficiency;

@@ -81,7 +81,7 @@ struct balance_report {
 [[nodiscard]] inline balance_report balance_report_of(const assignment& before, const assignment& after) {
     if (before.rank_of.size() != after.rank_of.size() || before.loads_per_rank != after.loads_per_rank ||
         before.exponent != after.exponent) {
-        throw error("before", "must be of the same samples and costs as `after`");
+        throw error("before", "must assign the same samples with the same costs as `after`");
     }
     balance_report report{.before = spreads_of(before), .after = spreads_of(after), .samples = after.rank_of.size()};
     for (std::size_t sample = 0; sample < report.samples; ++sample) {

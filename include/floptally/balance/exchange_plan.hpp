@@ -275,8 +275,9 @@ inline void require_exchange(const rank_exchange& exchange, std::uint64_t rank, 
     counts.reserve(bytes.size());
     for (std::size_t i = 0; i < bytes.size(); ++i) {
         if (bytes[i] > max_mpi_bytes) {
-            throw overflow(indexed(field, i), detail::text_of({"must be at most ", max_mpi_bytes,
-                                                               " bytes for MPI's ints, got ", bytes[i]}));
+            throw overflow(indexed(field, i),
+                           detail::text_of({"must be at most ", max_mpi_bytes,
+                                            " bytes, the limit of MPI's int counts, got ", bytes[i]}));
         }
         counts.push_back(static_cast<int>(bytes[i] / exchange_alignment));
     }

@@ -34,7 +34,7 @@ namespace detail {
 /// model but adds no samples.
 constexpr void require_amounts(view seen) {
     if (seen == view::executed) {
-        throw error("view", "must be useful or padded: a tally has no executed amounts, only FLOPs have");
+        throw error("view", "must be useful or padded: only FLOPs have executed amounts, a tally has none");
     }
 }
 
@@ -121,8 +121,8 @@ class tally : public adds_batches<tally> {
     /// `routed_is_measured`. `visits.padded` are the visits that kernels ran, including capacity slots.
     constexpr void add_routed(const useful_and_padded& visits) {
         if (visits.padded < visits.useful) {
-            throw error("routed", std::to_string(visits.padded) + " padded visits are fewer than " +
-                                      std::to_string(visits.useful) + " useful: padded visits include the useful ones");
+            throw error("routed", "padded visits must include the " + std::to_string(visits.useful) +
+                                      " useful visits, got " + std::to_string(visits.padded));
         }
         accumulators_.commit(accumulators_.amounts_of(view::useful, accumulator::routed, visits.useful),
                              accumulators_.amounts_of(view::padded, accumulator::routed, visits.padded));
@@ -137,8 +137,8 @@ class tally : public adds_batches<tally> {
             return;
         }
         if (amount.padded < amount.useful) {
-            throw error(name, std::to_string(amount.padded) + " padded are fewer than " +
-                                  std::to_string(amount.useful) + " useful: the padded amount includes the useful one");
+            throw error(name, "the padded amount must include the useful amount, " + std::to_string(amount.useful) +
+                                  ", got " + std::to_string(amount.padded));
         }
         std::size_t index = masks().find(accumulator);
         // The name of a measured statistic is unique across modalities, so at most one modality has it.

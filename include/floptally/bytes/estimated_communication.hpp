@@ -89,8 +89,8 @@ namespace floptally::inline v0_3 {
     }
     const std::uint64_t ranks = checked(sizes.tp, "tp") * sizes.cp * sizes.pp;
     if (working_gpus % ranks != 0) {
-        detail::refuse("gpus",
-                       {"must be a multiple of tp x cp x pp = ", ranks, " without idle GPUs, got ", working_gpus});
+        detail::refuse("gpus", {"must be a multiple of tp x cp x pp = ", ranks, " after subtracting idle GPUs, got ",
+                                working_gpus});
     }
     sizes.dp = working_gpus / ranks;
     return estimated_communication(model, batch, sizes, working_gpus, plan, options, bandwidths);

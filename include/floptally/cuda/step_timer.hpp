@@ -46,7 +46,7 @@ class step_timer {
             throw error("begin", "a step is open: call end() or discard() first");
         }
         if (in_flight() == pairs_.size()) {
-            detail::refuse("begin", {in_flight(), " steps are not read yet, the most that fit: call poll() first"});
+            detail::refuse("begin", {in_flight(), " steps are not read yet, and no more fit: call poll() first"});
         }
         record(at(last_).begin, "begin", stream);
         open_ = true;

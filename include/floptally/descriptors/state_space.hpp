@@ -135,7 +135,8 @@ struct rg_lru {
         require_positive(num_blocks, "num_attention_heads");
         require_positive(conv_kernel, "conv1d_width");
         if (lru_width % num_blocks != 0) {
-            detail::refuse("lru_width", {"must be a multiple of its ", num_blocks, " blocks, got ", lru_width});
+            detail::refuse("lru_width",
+                           {"must be a multiple of the number of blocks (", num_blocks, "), got ", lru_width});
         }
         const std::uint64_t block = lru_width / num_blocks;
         floptally::cost sum;

@@ -351,11 +351,11 @@ class input_adder {
             return;
         }
         if (batch_.encoder_lengths_padded) {
-            refuse("encoder_lengths_padded",
-                   {"must be absent: the grids of ", model_.model_type, " have no text",
-                    needed ? text_of({"; the length that its encoder's rows are padded to is ",
-                                      option("encoder_row_length")})
-                           : std::string()});
+            refuse(
+                "encoder_lengths_padded",
+                {"must be absent: the grids of ", model_.model_type, " have no text",
+                 needed ? text_of({"; pass the padded length of its encoder's rows by ", option("encoder_row_length")})
+                        : std::string()});
         }
         if (batch_.encoder_row_length && (!needed || encodes_sound(model_))) {
             refuse("encoder_row_length", {"must be absent: ", model_.model_type, " has no encoder of text"});

@@ -70,7 +70,8 @@ namespace floptally::inline v0_3 {
         detail::refuse(
             which.name(),
             {"counts ", more, " for queries ", range.first, " to ", end, ", but ", less, " for queries ", range.last,
-             " to ", end, ": a statistic that is split over ranks must not count less for more queries; use another"});
+             " to ", end,
+             ": a statistic that is split over ranks must not count less for more queries; use another statistic"});
     }
     return more - less + without_queries;
 }

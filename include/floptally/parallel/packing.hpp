@@ -70,7 +70,7 @@ template <integer_range Lengths>
         slots.push_back(aligned_length(length_view.checked(i), alignment));
         if (slots.back() > max_sequence_length) {
             refuse(indexed("lengths", i),
-                   {"must fit a slot of at most ", max_sequence_length, " tokens, got one of ", slots.back()});
+                   {"must fit a slot of at most ", max_sequence_length, " tokens, got a slot of ", slots.back()});
         }
     }
     return slots;

@@ -258,10 +258,11 @@ class pipeline_split {
 
   private:
     [[noreturn]] void refuse_mtp() const {
-        detail::refuse("pipeline_model_parallel_layout",
-                       {"places ", mtp_chunks_.size(),
-                        " layers of multi-token prediction (m), but the model has another number: pass this number as "
-                        "mtp, or change the text"});
+        detail::refuse(
+            "pipeline_model_parallel_layout",
+            {"places ", mtp_chunks_.size(),
+             " layers of multi-token prediction (m), but the model has another number: read the model with mtp ",
+             mtp_chunks_.size(), ", or change how often m stands in this text"});
     }
 
     /// Reads Megatron-Core's layout text. A symbol or a group in parentheses may be followed by `*` and a number.
@@ -344,7 +345,7 @@ class pipeline_split {
             } else if (symbol == '|' || symbol == 't' || symbol == 'm' || symbol == 'E' || symbol == 'L') {
                 item.push_back(symbol);
             } else {
-                detail::refuse(field, {"must have the symbols E, t, m, L, |, parentheses and *number, got \"",
+                detail::refuse(field, {"must consist of the symbols E, t, m, L, |, parentheses and *number, got \"",
                                        std::string(1, symbol), "\" in \"", detail::shortened(std::string(text)), "\""});
             }
             std::uint64_t times = 1;

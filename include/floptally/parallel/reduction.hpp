@@ -369,8 +369,10 @@ class tally_reduction {
                 continue;
             }
             if (!has_visits) {
-                throw error("microbatches", "is missing: pass ran and added, because vpp is " + std::to_string(vpp) +
-                                                " and each virtual stage visits a microbatch");
+                throw error("microbatches",
+                            "is missing: pass visits, the numbers of microbatches that ran and of additions to "
+                            "the tally, because vpp is " +
+                                std::to_string(vpp) + " and each virtual stage visits a microbatch");
             }
             const std::uint64_t times = along == placement::replicated ? vpp : 1;
             if (const std::uint64_t expected = checked(visits.ran, "microbatches") * times; visits.added != expected) {

@@ -100,7 +100,7 @@ class statistic_scope {
             const std::uint64_t coordinate = layout.coordinate(axis);
             if (amount != 0 && coordinate != holder(axis, layout)) {
                 detail::refuse(name, {where(axis), ", but rank ", coordinate, " of ", layout.size(axis), " counted ",
-                                      amount, ": count it there only"});
+                                      amount, ": count nothing on the other ranks"});
             }
         }
     }

@@ -88,10 +88,12 @@ namespace floptally::inline v0_3 {
         if (name == "mb" || name == "microbatch" || name == "microbatches") {
             const auto number = detail::number_of_text<std::uint64_t>(value);
             if (!number || *number == 0) {
-                detail::refuse(field, {name == "microbatches"
-                                           ? "microbatches must be a number of them from 1, got \""
-                                           : "mb must be an integer from 1, the sequences of a microbatch, got \"",
-                                       detail::shortened(std::string(value)), "\""});
+                detail::refuse(
+                    field,
+                    {name == "microbatches"
+                         ? "microbatches must be an integer of at least 1, got \""
+                         : "mb, the number of sequences in a microbatch, must be an integer of at least 1, got \"",
+                     detail::shortened(std::string(value)), "\""});
             }
             (name == "microbatches" ? microbatches : layout.microbatch) = *number;
         } else if (name == "zero") {

@@ -112,7 +112,8 @@ struct measured {
             result.letters[i] = letter;
         }
         if (!valid) {
-            detail::refuse("measured", {"a name must have 1 to 16 of a-z, 0-9 and _, got \"", accumulator, "\""});
+            detail::refuse("measured",
+                           {"a name must have 1 to 16 characters of a-z, 0-9 and _, got \"", accumulator, "\""});
         }
         return result;
     }

@@ -148,8 +148,8 @@ struct duration_percentiles {
 /// Returns the percentiles of durations. `durations` must not contain the first `left_out` steps.
 [[nodiscard]] inline duration_percentiles percentiles(const duration_histogram& durations, std::uint64_t left_out) {
     if (durations.count() == 0) {
-        detail::refuse("steps", {"only the first ", left_out,
-                                 " steps have ended, which are left out: run more steps, or leave out fewer"});
+        detail::refuse("steps", {"no step is left to report, since the first ", left_out,
+                                 " steps are left out: run more steps, or leave out fewer"});
     }
     return {.left_out = left_out,
             .steps = durations.count(),

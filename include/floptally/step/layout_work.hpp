@@ -143,7 +143,8 @@ struct layout_work {
                     "cannot be passed with tp or cp, which already determine what each rank runs: pass one of them");
     }
     if (model.empty()) {
-        throw error("tp", "needs the layers of a model, and a cost alone has none: pass a model with parts");
+        throw error(
+            "tp", "needs the layers of a model, but a cost alone has none: pass a model that was read from its config");
     }
     layout_work result{.options = options, .etp = etp};
     result.loads.resize(shards.size());

@@ -366,11 +366,12 @@ class meter {
                 continue;
             }
             if (which == resume_from::same_counter) {
-                detail::refuse("flops", {"the saved totals have ", to_string(done.total(seen)),
-                                         " FLOPs, but this model, convention and plan count ",
-                                         to_string(model_.total_flops(done.batch, seen)),
-                                         " for the same lengths: resume with those that saved them, or with ",
-                                         "resume_from::any_counter"});
+                detail::refuse("flops",
+                               {"the saved totals have ", to_string(done.total(seen)),
+                                " FLOPs, but this model, convention and plan count ",
+                                to_string(model_.total_flops(done.batch, seen)),
+                                " for the same lengths: resume with the model, convention and plan that saved ",
+                                "them, or with resume_from::any_counter"});
             }
             same = false;
         }
@@ -456,9 +457,10 @@ class meter {
     void shows_beside(flop_counter other) {
         for (const statistic& needed : other.masks()) {
             if (model_.masks().find(needed) == model_.masks().size()) {
-                detail::refuse("masks",
-                               {other.counted_as().name, " counts ", needed.name(),
-                                ", which this meter's tallies do not keep: call keep() of the model's cost with it"});
+                detail::refuse(
+                    "masks",
+                    {other.counted_as().name, " counts ", needed.name(),
+                     ", which this meter's tallies do not keep: add this statistic to the model's cost by keep()"});
             }
         }
         beside_ = std::move(other);

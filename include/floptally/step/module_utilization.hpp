@@ -90,7 +90,7 @@ inline void require_module(const step_module& entry, std::size_t index, const me
     }
     require_peak(entry.peak_tflops, field("peak_tflops").c_str());
     if (!(entry.seconds >= 0 && entry.seconds <= step.seconds)) {
-        refuse(field("seconds"), {"must be from 0 to the ", std::to_string(step.seconds), " of the step, got ",
+        refuse(field("seconds"), {"must be from 0 to the ", std::to_string(step.seconds), " s of the step, got ",
                                   std::to_string(entry.seconds)});
     }
     const flops weight_gradients = entry.work.get(view::padded, phase::backward_weights);

@@ -298,7 +298,8 @@ namespace detail {
     require_positive(choices.pp, "pp");
     require_positive(choices.chunks(), "vpp");
     if (model.empty()) {
-        throw error("pp", "needs the layers of a model, and a cost alone has none: pass a model with parts");
+        throw error(
+            "pp", "needs the layers of a model, but a cost alone has none: pass a model that was read from its config");
     }
     const std::uint64_t replicas = choices.num_replicas();
     require_positive(replicas, "replicas");

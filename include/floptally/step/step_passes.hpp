@@ -200,9 +200,9 @@ struct seconds_at_peak {
     }
     constexpr double rounding = 1e-6;
     if (all.gpu_seconds > wall.gpu_seconds * (1 + rounding)) {
-        detail::refuse("passes", {"took ", detail::general_decimal(all.gpu_seconds, 6), " GPU-seconds of the ",
+        detail::refuse("passes", {"took ", detail::general_decimal(all.gpu_seconds, 6), " GPU-seconds, more than the ",
                                   detail::general_decimal(wall.gpu_seconds, 6),
-                                  " that all GPUs have in the step: pass the gpus of the whole job, and count each ",
+                                  " of all GPUs in the step: pass the gpus of the whole job, and count each ",
                                   "second of a GPU in one pass only"});
     }
     if (rates_of_step.has_peak) {

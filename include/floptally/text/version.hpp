@@ -50,8 +50,8 @@ inline constexpr unsigned numbers_version = FLOPTALLY_NUMBERS_VERSION;
 /// that wrote it.
 inline void require_numbers_version(std::string_view what, std::uint64_t numbers, std::string_view made_by) {
     if (numbers != numbers_version) {
-        detail::refuse("numbers_version", {what, " has numbers of version ", numbers, ", of floptally ", made_by,
-                                           "; this is floptally ", version, ", with numbers of version ",
+        detail::refuse("numbers_version", {what, " was written with numbers_version ", numbers, " (floptally ", made_by,
+                                           "), but this is floptally ", version, " with numbers_version ",
                                            numbers_version, ": read it with floptally ", made_by, ", or count again"});
     }
 }

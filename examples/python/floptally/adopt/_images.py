@@ -12,7 +12,7 @@ from ._fields import as_integer
 
 
 class Images:
-    """Counts images of which only the number of patches is known. Each image counts as one row of merged tokens. Such a
+    """Counts images if only their numbers of patches are known. Each image counts as one row of merged tokens. Such a
     row has the same number of patches, tokens and attended pairs as the image's real shape."""
 
     def __init__(self, config: Any, count: Count) -> None:

@@ -32,7 +32,7 @@ def get_flops_formula_for_hf_config(
     Args:
         config: a configuration of transformers. Types without a formula in Automodel are counted too.
         convention: Automodel's own by default, counted by its own function. Without Automodel installed, or with
-            `plan`, floptally's convention of the same formulas counts.
+            `plan`, floptally counts by Automodel's formulas.
         plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.
         compare: also runs Automodel's own function and logs both numbers.
     """

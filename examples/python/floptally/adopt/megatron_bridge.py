@@ -42,8 +42,8 @@ def num_floating_point_operations(
         num_vision_patches: patches of all images together. Megatron-Bridge's own convention gives each sample equally
             many of them. Any other convention leaves images out after one warning, since it needs the patches of each
             image.
-        cross_seqlen_sum, cross_seqlen_product_sum: for models with cross attention, whose classes count their own
-            FLOPs.
+        cross_seqlen_sum, cross_seqlen_product_sum: sums over cross attention. Only Megatron-Bridge's own function can
+            count with them.
         convention: Megatron-Bridge's own by default.
         plan: which weights train. By default all. Needed for an exact count if ``cfg.peft`` is set.
         lengths: n of each sequence, instead of the sums. Needed if the model has windows, since their pairs do not

@@ -210,7 +210,7 @@ class ModelDims:
         if self._name is None:
             raise Error(
                 "config",
-                "must be the name of a checkpoint, from which open-instruct's own class is made: create the "
+                "must be the name of a checkpoint, because open-instruct's own class needs one: create the "
                 "model by from_hf_config(name)",
             )
         return original.from_hf_config(self._name)

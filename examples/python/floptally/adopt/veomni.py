@@ -65,7 +65,8 @@ class VeomniFlopsCounter:
         Args:
             batch_seqlens: valid tokens of each sequence.
             delta_time: duration of the step in seconds.
-            lora_config: VeOmni's LoRA settings, `r` and `target_modules`. For a convention they are turned into a plan.
+            lora_config: VeOmni's LoRA settings, `r` and `target_modules`. With a convention other than VeOmni's,
+                these settings become the plan, unless you passed a plan.
             images_seqlens: patches of each image or frame, before merging.
             freeze_vit: True if the vision tower does not train.
             grid_thw: [images, 3] frames, rows and columns of patches. Needed if the vision tower has windows.

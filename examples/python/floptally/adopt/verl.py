@@ -23,8 +23,8 @@ class FlopsCounter:
     """Replaces verl's FLOPs counter, for every model that floptally reads.
 
     config: a configuration of transformers, or what ``floptally.cost`` takes.
-    convention: verl's own by default. Its own counter then counts. Without verl installed, or with `plan`, floptally's
-        convention for its formulas counts.
+    convention: verl's own by default: verl's own counter then counts. Without verl installed, or with `plan`,
+        floptally counts by verl's formulas.
     plan: which weights train. By default all.
     accelerator: the GPU whose dense bf16 peak `estimate_flops` returns. By default verl's own table gives the peak of
         the current device.

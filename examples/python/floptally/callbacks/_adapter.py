@@ -93,7 +93,7 @@ class MeterAdapter:
     The first batch is counted at once, and raises an Error if it cannot be counted. Later batches raise no errors: the
     meter leaves out the step of such a batch, and one RuntimeWarning says why. `batches_left_out` counts the
     microbatches of these steps. The scalars of that interval have no rates. Ranks with a Reduction leave the step out
-    together, also the first one. A rank other than 0 warns only of an error of its own.
+    together, even the first step. A rank other than 0 warns only of an error of its own.
     """
 
     def __init__(
@@ -560,9 +560,9 @@ def _loop(meter: Meter) -> MeterAdapter:
 
 @contextmanager
 def step(meter: Meter, *batches: Any, seconds: float | None = None, model: Any = None) -> Iterator[Meter]:
-    """Counts a step of your own loop: `with meter.step():` with the batches of all its microbatches, each an argument
-    or an item of a list. A batch that cannot be counted raises an error in the meter's first step. In later steps, such
-    a batch is left out (`batches_left_out`).
+    """Counts a step of your own loop. Use `with step(meter, *batches):` instead of `with meter.step():`. Pass the batch
+    of each microbatch as an argument, or as an item of a list. A batch that cannot be counted raises an error in the
+    meter's first step. In later steps, such a batch is left out (`batches_left_out`).
 
     A step lasts from the end of the previous one, so waiting for data between two steps counts. Call `pause(meter)`
     after an evaluation or a checkpoint.

@@ -107,7 +107,7 @@ def batch_arguments(batch: Any, *, cost: Cost | None = None) -> Arguments:
     sides = Sides.of(cost)
     several = microbatches(batch, sides)
     if len(several) != 1:
-        raise Error("batch", f"is a list of {len(several)} microbatches: pass them one by one, got {type(batch).__name__}")
+        raise Error("batch", f"is a list of {len(several)} microbatches, but must be one batch: pass them one by one")
     return arguments_of(named(several[0]), sides)
 
 

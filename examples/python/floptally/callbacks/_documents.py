@@ -266,7 +266,7 @@ def of_lengths(batch: Mapping[str, Any]) -> Arguments | None:
     documents = Documents([], [])
     for place, (line, room) in enumerate(zip(real, slots, strict=True)):
         if len(room) != len(line) or any(length > slot for length, slot in zip(line, room, strict=True)):
-            raise Error(padded, f"must have a slot for each document of {name} that is at least as long, got {room} for {line} in row {place}")
+            raise Error(padded, f"must have a slot for each document of {name}, at least as long as the document, got {room} for {line} in row {place}")
         result = Documents(line, room)
         if rows is not None:
             width = rows[1] if len(real) == rows[0] else rows[0] * rows[1]

@@ -40,7 +40,7 @@ class Recomputed:
 
     @property
     def all_layers(self) -> int:
-        """The number of layers of which it is known whether they recompute."""
+        """The number of layers in `stacks`, whether they recompute or not."""
         return sum(map(len, self.stacks))
 
     @property
@@ -130,7 +130,7 @@ def require_recompute(plan: Plan, model: Any) -> str:
     agrees = seen.agrees_with(plan)
     planned = _words(plan)
     if agrees is False:
-        raise Error("plan", f"recomputes {planned}, and {seen}: pass the meter {_mend(seen)}, or trust_plan=True")
+        raise Error("plan", f"recomputes {planned}, but {seen}: pass the meter {_mend(seen)}, or trust_plan=True")
     return str(seen) if agrees else f"{seen}; counted is {planned}, as the plan says"
 
 

@@ -134,7 +134,7 @@ class composite_reader {
                     outer.two_sided = from.expect_name("the class of an encoder-decoder");
                 }
                 if (!from.at_end()) {
-                    from.fail({"expected pooled, \"or CLASS\" or the end of the line before ", from.next()});
+                    from.fail({"expected \"pooled\", \"or CLASS\" or the end of the line before ", from.next()});
                 }
             }
         }

@@ -231,7 +231,7 @@ inline value evaluate_stage_sum(const function_call& c) {
     for (const std::int64_t stage : c.numbers(1)) {
         const auto at = static_cast<std::size_t>(stage < 1 ? 0 : stage - 1);
         if (at >= widths.size()) {
-            c.fail({"there is no width of stage ", stage, ": the list has ", widths.size(), " widths"});
+            c.fail({"stages must be from 1 to ", widths.size(), ", the number of widths, got ", stage});
         }
         if (__builtin_add_overflow(sum, widths[at], &sum)) {
             c.fail({"the result must be at most 2^62: use smaller arguments"});

@@ -120,9 +120,10 @@ struct mask_key {
     for (const std::string_view name : names_of(mask_keys())) {
         append_item(keys, name);
     }
-    refuse(part.field("mask"), {"must be \"causal\", \"bidirectional\", another mask as reports name it, or an object "
-                                "with one of the keys ",
-                                keys, ", got ", got});
+    refuse(part.field("mask"),
+           {"must be \"causal\", \"bidirectional\", another mask by its name in reports, or an object "
+            "with one of the keys ",
+            keys, ", got ", got});
 }
 
 /// Returns the mask that a text describes. The text is the name that reports show: "sliding_window(4096)".

@@ -57,7 +57,7 @@ struct part_call {
     [[nodiscard]] const value* worth(std::string_view name) const {
         for (std::size_t k = 0; k < arguments.size(); ++k) {
             if (line.arguments[k].name == name && line.arguments[k].value == no_expression) {
-                fail({name, " has no value: write one after it"});
+                fail({"\"", name, "\" has no value: write one after it"});
             }
         }
         return find(name);
@@ -126,7 +126,7 @@ struct part_call {
         for (const argument& word : line.arguments) {
             if (word.name == name) {
                 if (word.text.empty()) {
-                    fail({name, " has no name: write one after it"});
+                    fail({"\"", name, "\" has no name: write one after it"});
                 }
                 return word.text;
             }

@@ -51,7 +51,7 @@ class accumulator_table {
     }
 
     [[noreturn]] static void refuse_unmeasured(const statistic& measured) {
-        throw error(measured.name(), "this cost counts it, and the tally has none: call add_measured with its amount");
+        throw error(measured.name(), "the cost needs this amount, but the tally lacks it: pass it to add_measured");
     }
 
     const std::uint64_t* useful = nullptr;

@@ -175,8 +175,8 @@ class cost_entries {
             const bool differs = existing.useful != entry.useful || existing.padded != entry.padded;
             if (existing.component != entry.component || existing.kind != entry.kind || differs) {
                 throw error(component.view(),
-                            "experts of two kinds cannot share one measured number of visits: give `visits` of each "
-                            "another measured(\"NAME\")");
+                            "experts of two kinds cannot share one measured number of visits: give each kind its own "
+                            "measured(\"NAME\") as `visits`");
             }
             existing.parameters = checked(existing.parameters, component.view()) + entry.parameters;
             existing.per_rank.parameters =

@@ -142,7 +142,7 @@ inline void require_shard(const tally& mine, const verified_sum& sum) {
         }
         if (scope.parts(layout) < shard.cp()) {
             refuse(name, {"has ", scope.parts(layout), " parts by its scope, but ", shard_text,
-                          ": give the layout this cp and shard the scope over it"});
+                          ": set cp = ", shard.cp(), " in the layout and shard the scope over cp"});
         }
     }
 }
