@@ -321,7 +321,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("quantiles are interpolated linearly between two values") {
+TEST_CASE("quantiles of the expect command are interpolated linearly between two values") {
     CHECK(program::quantile({3}, 0.9) == 3);
     CHECK(program::quantile({1, 2, 4, 8}, 0) == 1);
     CHECK(program::quantile({1, 2, 4, 8}, 0.5) == 3);

@@ -634,7 +634,7 @@ TEST_CASE("a config with only a model type gets the default sizes of its model c
     }
 }
 
-TEST_CASE("layerdrop is noted for each encoder or decoder that runs") {
+TEST_CASE("a config with layerdrop gets a note for each encoder or decoder that runs") {
     const auto notes = [](const char* config) { return notes_but_sizes(floptally::read_config(parsed(config))); };
     const std::string encoder = "encoder_layerdrop skips layers at random in training: counted as if none were skipped";
     const std::string decoder = "decoder_layerdrop skips layers at random in training: counted as if none were skipped";
@@ -884,7 +884,9 @@ TEST_CASE("multi-token prediction layers count the same as transformers' MTP mod
     CHECK(mtp == std::to_string(2 * 1464320));
 }
 
-TEST_CASE("identity experts are noted as an upper bound, and an unsupported mtp_layers is an error") {
+TEST_CASE(
+    "a model with identity experts is noted as an upper bound, and an mtp_layers option that the model lacks is an "
+    "error") {
     const json config =
         parsed("{'model_type': 'longcat_flash', 'architectures': ['LongcatFlashForCausalLM'], 'zero_expert_num': 5}");
     CHECK(notes_but_sizes(floptally::read_config(config)) ==
@@ -962,7 +964,7 @@ TEST_CASE("the number of labels is num_labels, else the size of id2label, else t
     CHECK(labels(", 'id2label': {'0': 'A'}, 'num_labels': 5") == 5);
 }
 
-TEST_CASE("a config without architectures is counted with its usual training head, with a note") {
+TEST_CASE("a config without architectures is counted with the default training head of its model type, with a note") {
     using notes = std::vector<std::string>;
     const auto notes_of = [](const char* config) { return notes_but_sizes(floptally::read_config(parsed(config))); };
     CHECK(notes_of("{'model_type': 'llama'}") ==
@@ -1033,7 +1035,7 @@ TEST_CASE("a config is read from a stream, a file and a folder") {
     std::filesystem::remove_all(copy);
 }
 
-TEST_CASE("known_model_types() is sorted, with floptally's own format last") {
+TEST_CASE("known_model_types() is sorted, with the model type of floptally's own config format last") {
     const std::vector<std::string_view> types = floptally::known_model_types();
     CHECK(std::is_sorted(types.begin(), types.end() - 2));
     CHECK(types.back() == "floptally");

@@ -1040,7 +1040,7 @@ TEST_CASE("multi-token prediction is counted only if --mtp is passed") {
     CHECK(number(with["flops"]["useful"]["total"]) == number(without["flops"]["useful"]["total"]) + 2 * depth);
 }
 
-TEST_CASE("several batch options in one command add up") {
+TEST_CASE("batches passed by several options of one flops command add up") {
     const json report = run_json(
         "flops --config llama.json --lengths 5,6 --lengths-file mixed.txt --cu-seqlens 0,7,15 --new-tokens 2@10");
     CHECK(number(report["statistics"]["count"]["useful"]) == 2 + 7 + 2 + 1);
@@ -1198,7 +1198,7 @@ TEST_CASE("the option --phase train counts forward plus backward") {
     CHECK(run(flops + " --phase forward").out.starts_with("llama: forward only, recompute none\n"));
 }
 
-TEST_CASE("recompute adds to executed FLOPs only") {
+TEST_CASE("the option for recompute adds FLOPs only to the executed view") {
     const std::string flops = "flops --config llama.json --lengths 100,3000";
     const json none = run_json(flops + " --recompute none")["flops"];
     const json full = run_json(flops + " --recompute full")["flops"];
@@ -2046,7 +2046,8 @@ TEST_CASE("a decoding request counts the logits that an engine samples from unle
     CHECK(total(run_json(packed + "--logits 900,300")) == total(run_json(packed)));
 }
 
-TEST_CASE("the compare command lists the terms of every convention and finds the convention of a dashboard's number") {
+TEST_CASE(
+    "the compare command lists how each convention differs from exact FLOPs and finds that of a dashboard's number") {
     const std::string compared = "compare --config llama.json --lengths 8192 ";
     const json all = run_json(compared);
     REQUIRE(all["conventions"].size() == floptally::conventions::all.size());
@@ -2091,7 +2092,7 @@ TEST_CASE("the plan command gives the days of a training run by exact FLOPs and 
     CHECK(printed["parameters"] == run_json("flops --config llama.json --lengths 8192")["parameters"]["active"]);
 }
 
-TEST_CASE("the plan command distinguishes 40% from 0.4 and reads token counts such as 15T") {
+TEST_CASE("the plan command reads an MFU as 40% or 0.4 and token counts such as 15T") {
     const auto make = [](const std::string& said) {
         return run_json("plan --config llama.json --lengths 8192 --gpus 1024 --peak-tflops 989 " + said);
     };

@@ -280,7 +280,8 @@ TEST_CASE("a plan may name any number of components to recompute", "[sizes]") {
 
 // ---- a UNet: 78 components and 125 rows, as Stable Diffusion's ----
 
-TEST_CASE("a cost as large as a UNet's can be evaluated, and can be constexpr with larger template bounds", "[sizes]") {
+TEST_CASE("a model cost as large as a UNet's can be evaluated, and can be constexpr with larger template bounds",
+          "[sizes]") {
     const auto unet = [] {
         cost model;
         for (u64 i = 0; i < 78; ++i) {
@@ -459,7 +460,7 @@ TEST_CASE("a meter with 40 masks resumes from its saved state", "[sizes]") {
     CHECK(second.run().totals.useful == 2 * first.run().totals.useful);
 }
 
-TEST_CASE("an overflow in a tally of 40 masks names the accumulator and changes nothing", "[sizes][errors]") {
+TEST_CASE("an overflow error in a tally of 40 masks names the accumulator and changes nothing", "[sizes][errors]") {
     const flop_counter counter(large_cost());
     tally batch{counter.masks()};
     const std::vector<u64> longest(1, 4'294'967'295);

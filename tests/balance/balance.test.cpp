@@ -267,7 +267,8 @@ TEST_CASE("the balancer's free mode allows any number of samples on a rank, even
 }
 
 TEST_CASE(
-    "the balancer's capacity mode keeps the sizes on a rank within the capacity, and finding no solution is an error") {
+    "the balancer's capacity mode keeps the summed sizes on a rank within the capacity, and fails if no assignment is "
+    "found") {
     const std::vector<int> costs{8, 8, 1, 1};
     const std::vector<std::uint64_t> sizes{3, 1, 3, 1};
     const assignment balanced = partition(costs, 2, {.mode = balance_mode::capacity, .sizes = sizes, .capacity = 4});
@@ -310,7 +311,7 @@ TEST_CASE(
           }) == "sizes[0]: must be at most the capacity of a rank, 2, got 3");
 }
 
-TEST_CASE("samples of one group stay on one rank") {
+TEST_CASE("the balancer keeps all samples of one group on one rank") {
     const std::vector<int> costs{4, 1, 4, 1, 4, 1, 4, 1};
     const std::vector<std::uint32_t> groups{0, 1, 0, 1, 2, 3, 2, 3};
     for (const balance_mode mode : {balance_mode::equal_count, balance_mode::free}) {
@@ -476,7 +477,9 @@ std::uint64_t digest_of_assignments(std::uint64_t first, const Make& cost) {
     return digest;
 }
 
-TEST_CASE("assignments are reproducible for every mode, seed, budget, resolution and number type") {
+TEST_CASE(
+    "the balancer's assignments are reproducible for every mode, seed, search budget, cost resolution and number "
+    "type") {
     // Written down as those above are, and for the same reason.
     CHECK(digest_of_assignments<std::uint64_t>(1, [](std::uint64_t cost) { return cost; }) == 682925597932152129U);
     CHECK(digest_of_assignments<std::uint64_t>(2, [](std::uint64_t cost) { return cost << 24; }) ==
@@ -487,7 +490,7 @@ TEST_CASE("assignments are reproducible for every mode, seed, budget, resolution
           827236616183884136U);
 }
 
-TEST_CASE("neither the number type of costs nor a common factor changes the assignment") {
+TEST_CASE("neither the number type of costs nor a common factor of costs changes the balancer's assignment") {
     generator draw(21);
     for (std::uint64_t kind = 0; kind < 6; ++kind) {
         for (const balance_mode mode : {balance_mode::equal_count, balance_mode::free}) {
@@ -521,7 +524,7 @@ TEST_CASE("neither the number type of costs nor a common factor changes the assi
     CHECK(partition(std::vector<double>{5e-324, 0}, 2).exponent == -1126);
 }
 
-TEST_CASE("assignments of up to 16 samples have a largest load of at most 1.04 times the optimum") {
+TEST_CASE("the balancer assigns up to 16 samples with a largest rank load of at most 1.04 times the optimum") {
     generator draw(31);
     double worst = 1;
     std::size_t exact = 0;
@@ -551,7 +554,7 @@ TEST_CASE("assignments of up to 16 samples have a largest load of at most 1.04 t
     CHECK(exact >= cases * 99 / 100);
 }
 
-TEST_CASE("a few samples are assigned optimally where pairwise swaps do not reach the optimum") {
+TEST_CASE("the balancer finds the optimum for a few samples even if swaps of two samples do not reach the optimum") {
     const auto peak = [](const std::vector<int>& costs, std::uint64_t ranks) {
         return peak_of(partition(costs, ranks, {.mode = balance_mode::free}));
     };
@@ -587,7 +590,8 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("the lower bound for equal counts includes the cheapest samples that fill up the costliest sample's rank") {
+TEST_CASE(
+    "with equal counts the lower bound of the largest rank load adds the cheapest samples to the costliest sample") {
     // The mean and the largest alone, 10, is not attainable: whoever has the 10 has another one.
     const std::vector<int> costs{10, 1, 1, 1};
     const assignment balanced = partition(costs, 2);
@@ -603,7 +607,7 @@ TEST_CASE("the lower bound for equal counts includes the cheapest samples that f
     CHECK(partition(two, 3, {.budget = 0}).is_optimum);
 }
 
-TEST_CASE("a balance of a few samples is optimal and marked as optimal") {
+TEST_CASE("the balancer finds the optimal assignment of a few samples and marks the assignment as optimal") {
     // Within 1/8192 of the lower bound there was a better one.
     const std::vector<int> four{4564, 2627, 6807, 1076, 8699, 8635, 7595, 8286,
                                 4652, 3243, 4878, 6841, 5418, 5386, 6317, 6818};
@@ -678,7 +682,8 @@ TEST_CASE("the balancer is never worse than a public balancer on the same input"
     CHECK(better > cases / 4);
 }
 
-TEST_CASE("the lower bound adds the samples that must share a rank with the costliest sample") {
+TEST_CASE(
+    "the lower bound of the largest rank load adds the samples that must share a rank with the costliest sample") {
     floptally::detail::balance_items<std::uint64_t> items{.ranks = 2, .costs = {9, 3, 2, 1}, .sizes = {1, 1, 1, 1}};
     CHECK(items.lower_bound() == 9);
     items.capacity = 2;
@@ -695,7 +700,8 @@ TEST_CASE("the lower bound adds the samples that must share a rank with the cost
 }
 
 TEST_CASE(
-    "a sample that does not fit on its rank moves to the rank with room and the lowest peak load after the move") {
+    "a sample that exceeds its rank's capacity moves to the rank with free capacity and the lowest peak load after the "
+    "move") {
     const floptally::detail::balance_items<std::uint64_t> items{.ranks = 3,
                                                                 .loads = 2,
                                                                 .costs = {9, 9, 8, 8, 7, 7, 0, 2, 0, 1, 0, 6, 0, 3},
@@ -745,7 +751,9 @@ TEST_CASE("the balancer starts from LPT (longest sample first) or from Karmarkar
     CHECK(peak({9, 1, 1, 1}, 2, balance_seed::differencing, balance_mode::equal_count) == 10);
 }
 
-TEST_CASE("16384 samples on 512 ranks and 512 on 64 ranks have a largest load of at most 1.01 times the lower bound") {
+TEST_CASE(
+    "the balancer gives 16384 samples on 512 ranks and 512 on 64 a largest load of at most 1.01 times the lower "
+    "bound") {
     const std::vector<flops> large = llama_costs(workloads::lognormal_lengths(16384, 1000, 100, 32768, 1));
     const std::vector<flops> small = llama_costs(workloads::lognormal_lengths(512, 1000, 50, 32768, 1));
     for (const balance_mode mode : {balance_mode::equal_count, balance_mode::free}) {
@@ -754,7 +762,7 @@ TEST_CASE("16384 samples on 512 ranks and 512 on 64 ranks have a largest load of
     }
 }
 
-TEST_CASE("every mode assigns every sample once, keeps groups on one rank and stays within capacities") {
+TEST_CASE("every mode of the balancer assigns each sample once, keeps groups on one rank and stays within capacities") {
     generator draw(51);
     for (std::uint64_t i = 0; i < 40; ++i) {
         const std::size_t ranks = 1 + draw.below(9);
@@ -822,7 +830,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("a few samples with two costs each get the assignment with the smallest max over mean") {
+TEST_CASE("a few samples with two costs each get the assignment with the smallest ratio of largest to mean rank load") {
     generator draw(93);
     for (std::size_t i = 0; i < 60; ++i) {
         const std::size_t ranks = 2 + draw.below(2);
@@ -928,8 +936,8 @@ TEST_CASE("a balance report shows the loads before and after, the moved samples 
 }
 
 TEST_CASE(
-    "MegatronMIMO's balancer gives the published max over min loads of 1.27 before and 1.07 after on made-up patch "
-    "counts") {
+    "on made-up patch counts MegatronMIMO's balancer lowers the largest-to-smallest rank load ratio from 1.27 to 1.07, "
+    "as published") {
     // Megatron-Bridge PR 4608 publishes figures and no data: receipts of CORD-v2, 32 samples on 4 ranks, 8 on each,
     // cost = patches; largest ÷ smallest rank about 1.27 as they come and about 1.07 after its equal-count
     // longest-first, about 18 to 24 samples on another rank. These counts were chosen so that its rule has those
@@ -1005,7 +1013,7 @@ TEST_CASE("MegatronMIMO's weights cost_linear_vit and cost_linear_lm scale the c
     }
 }
 
-TEST_CASE("samples stay on their ranks if all costs are zero or if no move helps") {
+TEST_CASE("the balancer leaves samples on their ranks if all costs are zero or if no move helps") {
     // An error in MegatronMIMO's configuration; here a batch without images is one of whose vision nobody has any.
     const std::vector<double> nothing(32);
     for (const balance_mode mode : {balance_mode::equal_count, balance_mode::free}) {

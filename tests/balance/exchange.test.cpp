@@ -562,7 +562,9 @@ TEST_CASE("the exchange plan matches the worked example of docs/balance.md") {
     }
 }
 
-TEST_CASE("packs made by partition() have aligned slots and can be added to a tally") {
+TEST_CASE(
+    "packs made from an assignment of samples have slots that are multiples of the alignment and can be added to a "
+    "tally") {
     const numbers lengths{5, 0, 9, 3, 8, 1};
     const packing outcome =
         pack_by_assignment(lengths, std::vector<int>{1, 0, 1, 3, 0, 1}, 4, floptally::cp_alignment(1, 2));

@@ -81,7 +81,7 @@ TEST_CASE("adding a run of decoding passes at once gives the sums of adding each
     CHECK(all.batch().get(floptally::view::useful, floptally::accumulator::count) == 2 + 5);
 }
 
-TEST_CASE("a row index out of range is an error that names its position in the list", "[batch_sums]") {
+TEST_CASE("a row index out of range is an error that gives the position of the index in its list", "[batch_sums]") {
     const auto problem = [](const std::vector<int>& numbers) {
         return error_of([&] { return floptally::detail::nonnegative_below(3, "rows", numbers, "row_of"); });
     };

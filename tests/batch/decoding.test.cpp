@@ -80,7 +80,7 @@ tally one_by_one(const std::vector<request>& requests, std::uint32_t chunk, cons
 
 }  // namespace
 
-TEST_CASE("the closed form of a decoding request equals the sum over its engine passes") {
+TEST_CASE("decoding requests counted by a closed form have the same sums as their engine passes counted one by one") {
     dice random{std::mt19937(7)};
     const mask_set masks = all_masks();
     for (int round = 0; round < 400; ++round) {
@@ -119,7 +119,7 @@ TEST_CASE("a prompt has the same attended pairs with every prefill chunk size") 
     }
 }
 
-TEST_CASE("a mask whose attended pairs depend on the end of a pass is counted pass by pass") {
+TEST_CASE("decoding requests are counted pass by pass under a mask whose attended pairs depend on where a pass ends") {
     const full_last_queries mask{3, 1};
     CHECK(statistic(mask).shape() == pair_shape::causal);
     CHECK(!statistic(mask).counts_by_position());

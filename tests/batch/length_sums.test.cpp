@@ -278,7 +278,8 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("the pairs of a block of lengths are correct for every chunk and window size", "[length_sums]") {
+TEST_CASE("attended pairs of a block of lengths are summed correctly for every chunk and window size of a mask",
+          "[length_sums]") {
     random_engine random(5);
     const std::vector<std::uint64_t> lengths = random_lengths(random, 130, 0x8000);
     const std::vector<std::int32_t> narrow(lengths.begin(), lengths.end());
@@ -462,7 +463,7 @@ TEST_CASE("boundaries that wrapped around at 2^31 or 2^32 are detected", "[lengt
     }
 }
 
-TEST_CASE("an overflow of the sum of squared lengths names that sum", "[length_sums]") {
+TEST_CASE("an overflow error for the sum of squared lengths names that sum", "[length_sums]") {
     // (2^32 − 1)² leaves 2^33 − 2, which these squares fill.
     const std::vector<std::uint32_t> filling{32767, 32767, 32767, 32767, 32767, 32767, 32767, 32767, 724, 10, 1, 1};
     for (const std::size_t apart : {0U, 40U, 600U, 2000U}) {

@@ -516,7 +516,7 @@ TEST_CASE("add_lengths and the other add functions accept lists in braces") {
     CHECK(towers.get(view::useful, accumulator::tokens, modality::audio) == 16);
 }
 
-TEST_CASE("tallies, packs and meters count prefix trees, nested packs and lists of samples alike") {
+TEST_CASE("tallies, packs and meters count prefix trees, packs added to packs and lists of samples alike") {
     const std::array<int, 4> parents{-1, 0, 0, 2};
     const std::array<int, 4> lengths{4, 3, 2, 5};
     const slot_list nodes{{{4}, {4}}, {{3, 4}, {3, 4}}, {{2, 4}, {2, 4}}, {{5, 6}, {5, 6}}};
@@ -668,7 +668,8 @@ TEST_CASE("an invalid user-defined batch source leaves tallies, packs and meters
                "past: past + length must be at most 4294967295, got 4294967295 + 1");
 }
 
-TEST_CASE("images and audio clips can have slots, and a split_tally counts mock samples apart from real samples") {
+TEST_CASE(
+    "images and audio clips can be padded to slots, and a split_tally counts mock samples apart from real samples") {
     mask_set every = mask_set::of_towers();
     const mask frames = mask::bidirectional().in(modality::vision);
     const std::array<int, 6> thw{1, 2, 3, 4, 2, 3};

@@ -17,7 +17,7 @@ std::vector<std::uint64_t> accumulators(const tally& t) { return {t.accumulators
 
 }  // namespace
 
-TEST_CASE("a split_tally counts the slot of an image, video or audio clip of size zero as padding by a mock sample",
+TEST_CASE("an image, video or audio clip of size zero is a mock sample, and a split_tally counts its slot as padding",
           "[split_tally]") {
     const mask_set towers = mask_set::of_towers();
     // Pictures and clips, each beside what is real of it.

@@ -219,7 +219,7 @@ TEST_CASE("the sums of a tally equal a plain loop over its sequences") {
     }
 }
 
-TEST_CASE("a sequence without an explicit slot has a slot of its own length") {
+TEST_CASE("a sequence added to a tally without a slot gets a slot of its own length") {
     tally t{kept};
     t.add(sequence{5, 2, 3});
     CHECK(accumulators(t) == added_up({{{5, 2, 3}, {5, 2, 3}}}, kept));
@@ -230,7 +230,7 @@ TEST_CASE("a sequence without an explicit slot has a slot of its own length") {
     CHECK(t.get(view::padded, accumulator::count) == 3);
 }
 
-TEST_CASE("lengths and cumulative boundaries give the sums of a plain loop") {
+TEST_CASE("adding lengths or cumulative boundaries to a tally gives the sums of a loop over single sequences") {
     random_batches random;
     // Short inputs, and long ones that are added up in blocks.
     for (int round = 0; round < 200; ++round) {
@@ -377,7 +377,7 @@ TEST_CASE("add_lengths accepts every contiguous range of integers") {
 
 // ---- overflow ----
 
-TEST_CASE("an overflow names the accumulator and leaves the tally unchanged") {
+TEST_CASE("an overflow error names the accumulator and leaves the tally unchanged") {
     const std::vector<std::string> names{"count",
                                          "tokens",
                                          "keys",
@@ -651,7 +651,7 @@ TEST_CASE("a sequence longer than its slot or than the longest sequence length i
 
 // ---- pairs ----
 
-TEST_CASE("both sides of an encoder-decoder are added together or not at all") {
+TEST_CASE("lengths of both sides of an encoder-decoder are added together or not at all") {
     tally both{kept};
     both.add_encoder_decoder(std::array{5, 0, 2}, std::vector<std::uint64_t>{9, 3, 4});
     tally one_by_one{kept};
@@ -707,7 +707,7 @@ TEST_CASE("pairs of causal, bidirectional and cross attention are computed from 
     }
 }
 
-TEST_CASE("computing pairs from sums of L and L^2 does not overflow in between") {
+TEST_CASE("computing pairs from sums of L and L^2 does not overflow in an intermediate step") {
     // Σn² + Σn passes 64 bits; half of it does not.
     std::vector<std::uint64_t> sums(14, 0);
     sums[1] = sums[3] = max64;
@@ -804,7 +804,7 @@ TEST_CASE("a tally can be rebuilt from its accumulators, and a list of the wrong
     CHECK(refused(set_of({mask::causal()}), 14) == "no error");
 }
 
-TEST_CASE("accumulators are ordered useful before padded, and sums over lengths before pairs of masks") {
+TEST_CASE("a tally lists useful accumulators before padded ones, and sums over lengths before pairs of masks") {
     tally t{set_of({mask::sliding_window(2)})};
     t.add(sequence{3, 1, 5}, sequence{4, 1, 6});
     t.add_routed({.useful = 7, .padded = 11});

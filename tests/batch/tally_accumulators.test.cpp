@@ -102,7 +102,7 @@ TEST_CASE("a tally of text, images and audio has seven accumulators for each mod
     CHECK(accumulators[21] == 1 + 2 + 3 + 4 + 4);
 }
 
-TEST_CASE("the message of a reduction has the layout that docs/parallel.md describes") {
+TEST_CASE("the all-reduce message of a sum over ranks has the layout that docs/parallel.md describes") {
     CHECK(section().find("splitmix64(6·coordinate + axis) | 1 with axes tp 0, cp 1, dp 2, pp 3") != std::string::npos);
     const auto splitmix = [](u64 value) {
         value += 0x9E37'79B9'7F4A'7C15U;

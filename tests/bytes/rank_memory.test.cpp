@@ -233,7 +233,7 @@ TEST_CASE("the KV cache stores keys and values of each layer, sharded by the par
           "(recompute_modules), or use `recomputed` for the whole layer");
 }
 
-TEST_CASE("keys and values with fewer heads than ranks are stored whole on each rank that uses them", "[bytes]") {
+TEST_CASE("keys and values with fewer heads than ranks are replicated on each rank that uses them", "[bytes]") {
     // Eight query heads and one key-value head, all of width 12: each of eight ranks keeps one query head, the one key
     // and value head, its part of the output and one number a token.
     const transformer<floptally::gqa, floptally::mlp> one_head{

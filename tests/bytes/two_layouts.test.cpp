@@ -275,7 +275,9 @@ TEST_CASE("within each replica, optimizer states of an expert are sharded over t
     });
 }
 
-TEST_CASE("every copy of a token reaches its expert, and the work and bytes of all ranks add up to the whole model's") {
+TEST_CASE(
+    "expert FLOPs of all ranks add up to those of the whole model, and each rank sends the bytes of its routed "
+    "tokens") {
     const std::vector<model_part> model = sparse();
     const std::vector<model_part> measured = sparse(true);
     const std::size_t pairs = for_each_pair(16, [&](const parallel_sizes& sizes) {

@@ -559,7 +559,8 @@ TEST_CASE("every name that a model spec defines is used") {
     CHECK(unused == "");
 }
 
-TEST_CASE("every config key that a model spec declares is read, except keys declared as any") {
+TEST_CASE(
+    "a model spec reads each config key that it declares, unless it declares the key only to ignore or check it") {
     specs::library book;
     const std::vector<specs::spec*> all = all_specs(book);
     std::string unread;

@@ -68,7 +68,7 @@ TEST_CASE("a Llama config in floptally's own format counts the same as the Huggi
     CHECK(to_string(evaluate(written, sums).total()) == "421651971833856");
 }
 
-TEST_CASE("floptally's own format can express every mask") {
+TEST_CASE("floptally's own config format can express every mask") {
     CHECK(mask_of("") == "1 causal");
     CHECK(mask_of(", 'mask': 'causal'") == "1 causal");
     CHECK(mask_of(", 'mask': 'bidirectional'") == "1 bidirectional");
@@ -83,7 +83,7 @@ TEST_CASE("floptally's own format can express every mask") {
     CHECK(mask_of(", 'mask': {'prefix_lm': 7}") == "1 prefix_lm(7)");
 }
 
-TEST_CASE("floptally's own format accepts every library mask with numeric parameters by name") {
+TEST_CASE("floptally's own config format accepts every library mask with numeric parameters by name") {
     std::size_t keys = 0;
     for (const floptally::detail::statistic_table* table : floptally::detail::tables_in(floptally::library_masks{})) {
         if (!table->of_sequence || table->text_parameters == 0 || table->is_of_other_side) {
@@ -111,7 +111,7 @@ TEST_CASE("floptally's own format accepts every library mask with numeric parame
     CHECK(mask_of(", 'mask': {'best_blocks': [64, 4]}") == "1 best_blocks(64,4)");
 }
 
-TEST_CASE("floptally's own format can express every kind of layer part") {
+TEST_CASE("floptally's own config format can express every kind of layer part") {
     using floptally::cost;
     using floptally::layer;
     const layer where{.hidden_size = 12};
@@ -166,7 +166,7 @@ TEST_CASE("floptally's own format can express every kind of layer part") {
           "layers[0].parts[0].split: must be \"even\", \"replicated\" or \"repeated\", got \"columns\"");
 }
 
-TEST_CASE("floptally's own format can express latent and sparse attention") {
+TEST_CASE("floptally's own config format can express latent and sparse attention") {
     const floptally::layer sparse{.hidden_size = 12, .attends = floptally::mask::top_k(5)};
     const std::string dims = "'type': 'mla', 'num_heads': 3, 'kv_lora_rank': 7, 'qk_nope_head_dim': 4, 'v_head_dim': 6";
     CHECK(own("{" + dims + ", 'q_lora_rank': 5, 'qk_rope_head_dim': 2, 'mask': {'top_k': 5}}") ==
@@ -216,7 +216,7 @@ TEST_CASE("floptally's own format can express latent and sparse attention") {
           floptally::gated_streams{3, 5, false}.cost(where));
 }
 
-TEST_CASE("floptally's own format can express every recurrent mixer") {
+TEST_CASE("floptally's own config format can express every recurrent mixer") {
     const floptally::layer where{.hidden_size = 12};
     CHECK(own("{'type': 'mamba', 'inner_size': 24, 'state_size': 5, 'dt_rank': 2, 'conv_kernel': 3}") ==
           floptally::mamba{24, 5, 2, 3, {}}.cost(where));
@@ -245,7 +245,7 @@ TEST_CASE("floptally's own format can express every recurrent mixer") {
           floptally::rwkv_channel_mix{20, {}}.cost(where));
 }
 
-TEST_CASE("an encoder in floptally's own format runs over the tokens of the encoder input") {
+TEST_CASE("an encoder in floptally's own config format runs over the tokens of the encoder input") {
     const floptally::cost model = cost_of(R"({'model_type': 'floptally', 'hidden_size': 12, 'vocab_size': 7,
         'encoder_layers': [{'repeat': 2, 'parts': [{'type': 'attention', 'num_heads': 3, 'mask': 'bidirectional'},
                                                    {'type': 'mlp', 'intermediate_size': 20}]}],
@@ -268,7 +268,7 @@ TEST_CASE("an encoder in floptally's own format runs over the tokens of the enco
     CHECK(to_string(evaluate(model, batch).get(view::useful, phase::forward)) == std::to_string(expected));
 }
 
-TEST_CASE("multi-token prediction in floptally's own format repeats a layer of the last layer group") {
+TEST_CASE("multi-token prediction in floptally's own config format repeats a layer of the last layer group") {
     const json config = parsed(R"({'model_type': 'floptally', 'hidden_size': 12, 'vocab_size': 7, 'layers': [
         {'parts': [{'type': 'attention', 'num_heads': 3}]}, {'repeat': 2, 'parts': [{'type': 'mlp',
         'intermediate_size': 20}]}]})");
@@ -283,7 +283,7 @@ TEST_CASE("multi-token prediction in floptally's own format repeats a layer of t
     CHECK(to_string(forward(3)) == to_string(forward(0) + floptally::flops{3 * depth}));
 }
 
-TEST_CASE("layer groups of floptally's own format repeat layers, and the costs of all groups add up") {
+TEST_CASE("layer groups of floptally's own config format repeat layers, and the costs of all groups add up") {
     const floptally::cost whole =
         cost_of(R"({'model_type': 'floptally', 'name': 'hybrid', 'hidden_size': 12, 'layers': [
         {'repeat': 5, 'parts': [{'type': 'attention', 'num_heads': 3, 'mask': {'sliding_window': 4}}]},
@@ -295,7 +295,7 @@ TEST_CASE("layer groups of floptally's own format repeat layers, and the costs o
     CHECK(whole == expected);
 }
 
-TEST_CASE("the vocabulary of floptally's own format may be absent, tied or padded") {
+TEST_CASE("a config in floptally's own format may have a tied, a padded or no vocabulary") {
     const std::string part = "{'type': 'mlp', 'intermediate_size': 20}";
     const auto products = [](const floptally::cost& cost, view seen) {
         tally batch{cost.masks()};
@@ -313,7 +313,7 @@ TEST_CASE("the vocabulary of floptally's own format may be absent, tied or padde
     CHECK(own(part, ", 'vocab_size': 7, 'tie_word_embeddings': true").parameters() == 3 * 12 * 20 + 12 * 7);
 }
 
-TEST_CASE("the name in floptally's own format is the model type that a report shows") {
+TEST_CASE("a report shows the name of a config in floptally's own format as its model type") {
     const std::string rest = "'hidden_size': 12, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 20}]}]}";
     CHECK(floptally::read_config(parsed("{'model_type': 'floptally', " + rest)).model_type == "floptally");
     CHECK(floptally::read_config(parsed("{'model_type': 'floptally', 'name': 'ours', " + rest)).model_type == "ours");

@@ -75,7 +75,8 @@ flops backward_of(const model_config& model) { return evaluate(model.cost, sampl
 
 }  // namespace
 
-TEST_CASE("a diffusers pipeline folder counts its denoiser and notes the parts whose results are cached") {
+TEST_CASE(
+    "only the denoiser of a diffusers pipeline folder is counted, and a note lists the models with cached results") {
     const folder at;
     const model_config whole = load_config(at.path());
     const model_config alone = load_config(at.path("transformer"));

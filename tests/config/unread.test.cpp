@@ -435,7 +435,7 @@ TEST_CASE("config keys for training, quantisation and serving are not reported a
     CHECK(keys == 29);
 }
 
-TEST_CASE("an unread size is an error even if its key contains a word of training or quantisation") {
+TEST_CASE("a config size that no spec reads is an error even if its key contains a word of training or quantisation") {
     for (const char* const key :
          {"'layer_group_size': 8", "'expert_group_size': 4", "'post_process_channels': 64", "'num_core_layers': 4",
           "'vector_quantization_hidden_dimension': 64", "'use_post_quant_conv': true", "'num_conv_pos_embeddings': 128",
@@ -456,7 +456,7 @@ TEST_CASE("an unread size is an error even if its key contains a word of trainin
     }
 }
 
-TEST_CASE("an unread size is accepted by default only if its value leaves the model unchanged") {
+TEST_CASE("a config size that no spec reads is accepted by default only if its value leaves the model unchanged") {
     for (const char* const name : {"num_recurrent_steps", "moe_latent_dim", "use_output_gate", "block_pattern",
                                    "kda_layers", "adapter_config", "ffn_expansion_ratio"}) {
         for (const char* const neutral : {"null", "false", "[]", "{}", "0", "0.0", "''", "-1"}) {
@@ -549,7 +549,8 @@ TEST_CASE("a misspelt key of a nested config is noted, and is an error in strict
     }
 }
 
-TEST_CASE("a missing layer pattern is noted, and a pattern that contradicts the number of layers is an error") {
+TEST_CASE(
+    "a config's missing layer pattern is noted, and a pattern that contradicts the number of layers is an error") {
     json nemotron;
     for (const json& model : golden("published.json")) {
         if (model["name"] == "nvidia/Nemotron-H-8B-Base-8K") {

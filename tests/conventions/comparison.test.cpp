@@ -56,7 +56,7 @@ const std::vector<cost>& models() {
 
 }  // namespace
 
-TEST_CASE("a convention's count plus the terms of its comparison equals the exact count in every view and phase",
+TEST_CASE("a convention's FLOPs plus its listed difference terms equal the exact FLOPs in every view and phase",
           "[comparison]") {
     for (const cost& model : models()) {
         for (const counted_passes passes : {counted_passes::train, counted_passes::forward, counted_passes::backward}) {
@@ -85,7 +85,9 @@ TEST_CASE("a convention's count plus the terms of its comparison equals the exac
     }
 }
 
-TEST_CASE("the comparison terms for Llama-3-8B at 8192 tokens match a hand calculation", "[comparison]") {
+TEST_CASE(
+    "the differences between conventions and the exact FLOPs of Llama-3-8B at 8192 tokens match a hand calculation",
+    "[comparison]") {
     // h 4096, 32 layers of 32 heads of 128, vocabulary 128256; 65 norms. A product of a training step counts 6 FLOPs a
     // weight and token, attention 12 a pair, head and dimension.
     constexpr std::int64_t tokens = 8192;
@@ -114,7 +116,7 @@ TEST_CASE("the comparison terms for Llama-3-8B at 8192 tokens match a hand calcu
           "norms " + std::to_string(-norms) + ", attention " + std::to_string(attention * triangle));
 }
 
-TEST_CASE("a comparison of the exact convention with itself has no terms", "[comparison]") {
+TEST_CASE("a comparison of the exact convention with itself has no difference terms", "[comparison]") {
     using floptally::detail::settled_part;
     for (const floptally::detail::convention_choice& choice : floptally::detail::convention_choices) {
         for (const auto part : {settled_part::entries_too_many, settled_part::amounts, settled_part::entries_missing}) {
@@ -124,8 +126,10 @@ TEST_CASE("a comparison of the exact convention with itself has no terms", "[com
     }
 }
 
-TEST_CASE("padding is one term of a comparison in the padded view, and repeated work is one more in the executed view",
-          "[comparison]") {
+TEST_CASE(
+    "comparing conventions lists padding as a difference in the padded view, and repeated work too in the executed "
+    "view",
+    "[comparison]") {
     const convention_comparison compared(presets::llama_3_8b, {.recomputed = recompute::full});
     tally batch{compared.masks()};
     batch.add_padded(std::vector<std::int32_t>{1000, 3000}, 4096);

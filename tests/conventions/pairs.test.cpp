@@ -40,7 +40,7 @@ TEST_CASE("MaxText counts half of L^2, or half of queries times compressed keys 
           2 * (2 * (1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9) + 10));  // as attended: ⌊t/2⌋ of the first t tokens
 }
 
-TEST_CASE("torchtitan counts each token times the sequence length or the window") {
+TEST_CASE("torchtitan multiplies the number of tokens by the sequence length or the window") {
     const auto twice = [](const mask& attends, std::uint32_t length) {
         return twice_the_pairs(conventions::torchtitan_2026, attends, {.length = length});
     };

@@ -30,7 +30,8 @@ floptally::trainer_line line_of(std::string_view trainer, std::string_view text)
 
 }  // namespace
 
-TEST_CASE("log lines of nine trainers are parsed with the rounding of each logged number", "[comparison]") {
+TEST_CASE("log lines of nine trainers are parsed, and each logged number is kept as its rounding interval",
+          "[comparison]") {
     const auto megatron = line_of(
         "Megatron-LM",
         "[default0]: [2025-05-27 15:23:07] iteration        1/    24000 | consumed samples:          1024 | elapsed "
@@ -240,7 +241,8 @@ TEST_CASE("log records of several lines and CSV logs of trainers are parsed", "[
     CHECK(between(table[1].seconds, 1 / 2.05, 1 / 1.95));
 }
 
-TEST_CASE("unrelated, incomplete and invalid log lines are not taken for throughput lines", "[comparison]") {
+TEST_CASE("unrelated log lines and lines with a missing or invalid number are not taken for throughput lines",
+          "[comparison]") {
     for (const char* line :
          {"", "seconds: 3", "http tps: 3", "completed step: 3, seconds: 2.1, loss: 3",
           "my_seconds: 3 TFLOP/s/device: 4", "seconds: x, TFLOP/s/device: 4", "seconds: 1.2.3, TFLOP/s/device: 4",

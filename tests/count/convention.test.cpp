@@ -265,7 +265,8 @@ TEST_CASE("every convention counts the matmuls of a recorded trace by its own fo
     }
 }
 
-TEST_CASE("each option of a convention, alone or combined, changes the count as in a recorded trace", "[convention]") {
+TEST_CASE("a convention with any combination of options counts the matmuls of a recorded trace by these options",
+          "[convention]") {
     std::size_t number = 0;
     for (const causal_pairs causal : {causal_pairs::exact, causal_pairs::half_square, causal_pairs::full_square}) {
         for (const window_pairs windows : {window_pairs::exact, window_pairs::ignored}) {
@@ -472,7 +473,7 @@ TEST_CASE("half of an odd number of FLOPs per pair is an error and is never roun
     CHECK(problem_of(2, 3) == problem(3, mask::causal()));
 }
 
-TEST_CASE("6ND equals the formula of the transformers Trainer", "[convention]") {
+TEST_CASE("the 6ND convention equals the formula of the transformers Trainer", "[convention]") {
     // `num_parameters(exclude_embeddings=True)` of transformers 5.23: all experts, no tables, no tied lm_head.
     struct model_size {
         cost model;
@@ -492,7 +493,7 @@ TEST_CASE("6ND equals the formula of the transformers Trainer", "[convention]") 
     CHECK(total(model, conventions::hf_6nd, {7}) == flops{6 * 15 * 7});
 }
 
-TEST_CASE("half of L^2 is exact for odd L", "[convention]") {
+TEST_CASE("a convention that counts half of L^2 gives exact FLOPs for odd L", "[convention]") {
     // 7 x 7 / 2 = 24.5 pairs: the FLOPs of one layer, 2·(qk + v)·49/2 a head, are whole all the same.
     cost model;
     model.add("attention.core", attention_core{3, 5, 11}, mask::causal());
@@ -533,7 +534,8 @@ TEST_CASE("every convention accepts the longest sliding window of flash-attentio
     }
 }
 
-TEST_CASE("verl's convention does not count cross attention as a layer without a sliding window", "[convention]") {
+TEST_CASE("verl's convention ignores cross attention when it checks whether some layers have no sliding window",
+          "[convention]") {
     // convention.hpp: half_box is "L·min(L, W)/2 where layers with and without a window alternate, else ignored".
     cost model;
     model.add("attention.core", attention_core{1, 1, 1}, mask::sliding_window(4));

@@ -213,8 +213,9 @@ TEST_CASE("forward and backward FLOPs add up to a training step", "[flop_counter
     }
 }
 
-TEST_CASE("without padded sequences and without a fused backward the views differ only by the padded vocabulary",
-          "[flop_counter]") {
+TEST_CASE(
+    "with unpadded sequences and an unfused backward, useful and executed FLOPs differ only by the padded vocabulary",
+    "[flop_counter]") {
     tally unpadded{mixed_model.masks()};
     for (const slot& s : samples()) {
         unpadded.add(s.padded);
@@ -415,7 +416,7 @@ TEST_CASE("components that a plan recomputes run forward once more in the execut
           plain.get(view::padded, phase::forward));
 }
 
-TEST_CASE("the largest tally times the largest FLOP coefficients stays below 2^128 FLOPs", "[flop_counter]") {
+TEST_CASE("the largest tally multiplied by the largest FLOP coefficients stays below 2^128 FLOPs", "[flop_counter]") {
     // All coefficients together are below 2^64 and so is every accumulator, hence no sum can wrap.
     constexpr std::uint64_t most = ~std::uint64_t{0};
     cost model;
@@ -455,7 +456,7 @@ TEST_CASE("FLOP coefficients whose sum exceeds 64 bits are an error at construct
     CHECK_THROWS_AS(flop_counter(core), overflow);
 }
 
-TEST_CASE("coefficients whose sum over all views fits 64 bits are accepted") {
+TEST_CASE("FLOP coefficients whose sum over all views fits 64 bits are accepted") {
     const auto counted = [](std::uint64_t useful) {
         const cost_entry entry{.what = accumulator::pairs, .kind = term::scores, .useful = useful, .padded = useful};
         return flop_counter(cost{}.add_entry("core", "", entry, mask::bidirectional()), conventions::exact,

@@ -989,7 +989,8 @@ TEST_CASE("training any single weight of any layer type counts the backward that
     }
 }
 
-TEST_CASE("training a part at an unspecified position makes layers compute input gradients", "[training_plan]") {
+TEST_CASE("training a model part at an unspecified position makes the first layer compute its input gradient",
+          "[training_plan]") {
     std::vector<model_part> parts = llama().parts;
     const auto layers_backward = [&parts](weight_state side) {
         const flop_counter counted(
@@ -1265,7 +1266,8 @@ TEST_CASE("training only the lm_head of a cost without parts counts an upper bou
     CHECK_FALSE(flop_counter(whole, conventions::exact, forward).is_upper_bound());
 }
 
-TEST_CASE("a trained norm at the input of a second stream needs no gradient from the first stream", "[training_plan]") {
+TEST_CASE("training only the text embedding needs no gradient in layers that read only the image stream",
+          "[training_plan]") {
     cost input;
     input.add("text", linear{.in_features = 3, .out_features = 5, .weight = "w", .writes = value::context});
     input.add_parameters("norm", term::norm, 5);
@@ -1284,7 +1286,7 @@ TEST_CASE("a trained norm at the input of a second stream needs no gradient from
     CHECK(work["mlp"].backward(view::useful) == flops{});
 }
 
-TEST_CASE("weight settings that name layers also apply to a model of one repeated part", "[training_plan]") {
+TEST_CASE("weight settings that name layers also apply to a model made of one repeated part", "[training_plan]") {
     const model_part model_piece{
         .name = "layer", .cost = gqa{4, 2, 3}.cost(layer{.hidden_size = h}), .first_layer = 0, .repeat = 3};
     const auto problem = [&](const training_plan& plan) {

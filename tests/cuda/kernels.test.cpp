@@ -375,7 +375,8 @@ TEST_CASE("kernels count packs whose lists start at different 16-byte offsets") 
     CHECK(device.read() == host);
 }
 
-TEST_CASE("if several GPU threads find invalid input at once, the error record is complete or reports a collision") {
+TEST_CASE(
+    "if several GPU threads find invalid input at once, the error record has all its fields or reports a collision") {
     const auto refused_by = [](std::uint64_t index, std::uint64_t value) {
         detail::refusal_record record{};
         detail::refuse(&record, {3, index}, {detail::refused::length, detail::list_name::lengths, 0}, value, 0);

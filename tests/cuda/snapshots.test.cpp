@@ -94,8 +94,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "reading an overwritten snapshot of a device tally is an error with the snapshot's number, and later ones can be "
-    "read") {
+    "reading an overwritten snapshot of a device tally is an error with its number, and later snapshots can be read") {
     emulated_ring ring(3, 4);
     for (std::uint64_t i = 1; i <= 4; ++i) {
         ring.accumulators.assign(4, i);
@@ -131,7 +130,7 @@ TEST_CASE("a device tally's snapshot is not ready while it is written, and is lo
     CHECK(error_of([&] { static_cast<void>(ring.next()); }).rfind("snapshot: 1 was overwritten", 0) == 0);
 }
 
-TEST_CASE("a device writes the message of a reduction and reports the same errors as the host") {
+TEST_CASE("a device writes the same all-reduce message of a tally as the host and reports the same errors") {
     const mask_set masks = presets::mistral_7b.cost().masks();
     for (const std::uint64_t rank : {0U, 1U, 5U}) {
         const parallel_layout layout({.dp = 2, .cp = 2, .tp = 2}, 8, rank);

@@ -132,8 +132,7 @@ TEST_CASE("cost entries with equal component, term, accumulator and mask merge i
     CHECK(sum.entries()[0].useful == 2 * (2 * 15 * 37));
 }
 
-TEST_CASE("cost entries with different weights or data flows do not merge, also when the list of weights is full",
-          "[cost]") {
+TEST_CASE("cost entries with different weights or data flows do not merge", "[cost]") {
     constexpr linear element{.in_features = 3, .out_features = 5, .weight = "q_proj", .reads = value::stream};
     cost sum;
     sum.add("attention.qkv", element).add("attention.qkv", element);
@@ -193,7 +192,7 @@ TEST_CASE("an attention core has cost entries for scores, values and softmax of 
     CHECK(reversed.entries()[3].useful == 2 * 3 * 5 + 2 * 2 * 11);
 }
 
-TEST_CASE("parameters include all experts, norms and biases, and a tied table once", "[cost]") {
+TEST_CASE("a model's parameters include all experts, norms and biases, and a tied embedding table once", "[cost]") {
     CHECK(attention.parameters() == 15 * 42 + 2 * 15 * 14 + 42 * 15 + 14 + 3);
     CHECK(sparse.parameters() == 15 * 7 + 7 * 3 * 15 * 11);
     // A padded vocabulary is no more weights of the model.
@@ -442,7 +441,7 @@ TEST_CASE("experts with measured visits count only the measured visits, whatever
     CHECK(flop_counter(model).total_flops(batch) == evaluate(model, batch).total());
 }
 
-TEST_CASE("work that runs once per pass for any batch is added up over layers", "[cost][routed]") {
+TEST_CASE("FLOPs of work that runs once per pass, whatever the batch size, add up over layers", "[cost][routed]") {
     const statistic once = measured(passes_accumulator);
     cost one_layer;
     one_layer.add_entry(

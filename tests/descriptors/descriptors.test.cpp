@@ -274,7 +274,7 @@ TEST_CASE("the lm_head has the padded vocabulary only in the padded and executed
     check_against_trace(vocabulary{.size = 101, .tied = true}.head_cost(15), head(101, 101));
 }
 
-TEST_CASE("an embedding lookup costs nothing and a tied table is stored once", "[descriptors][vocabulary]") {
+TEST_CASE("an embedding lookup costs nothing and a tied embedding table is stored once", "[descriptors][vocabulary]") {
     constexpr vocabulary untied{.size = 101, .padded_size = 128, .positions = 17};
     constexpr vocabulary tied{.size = 101, .padded_size = 128, .tied = true, .positions = 17};
     for (const vocabulary& vocab : {untied, tied}) {
@@ -609,7 +609,7 @@ TEST_CASE("a list of layer masks must have one mask per layer", "[descriptors][e
           "masks: has more than the 16 elements that fit; use fewer");
 }
 
-TEST_CASE("a product of dimensions that overflows names the component", "[descriptors][errors]") {
+TEST_CASE("an overflowing product of dimensions is an error that names the component", "[descriptors][errors]") {
     constexpr std::uint64_t huge = std::uint64_t{1} << 33;
     const layer wide{.index = 0, .hidden_size = huge};
     CHECK(field_of([&] { return gqa{huge, 1, huge, {}}.cost(wide); }) == "attention.qkv");

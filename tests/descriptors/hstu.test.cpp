@@ -237,7 +237,8 @@ TEST_CASE("the recsys-examples convention gives the FLOPs that the recsys-exampl
     CHECK(tera(without.total_flops(benchmark_batch(without.masks()))) == "63.89");
 }
 
-TEST_CASE("attention FLOPs of recsys-examples equal the exact count plus known terms", "[hstu][convention]") {
+TEST_CASE("exact HSTU attention FLOPs are those of recsys-examples plus a formula of history and target lengths",
+          "[hstu][convention]") {
     // 4·N·D·(h/2 + T_g − t) for each sequence, N = 3 heads of D = 8, forward.
     const cost model = hstu_layer{.num_heads = 3, .attention_dim = 8, .linear_dim = 8, .residual = false}.cost(
         {.hidden_size = 11, .attends = mask::hstu()});

@@ -114,7 +114,7 @@ TEST_CASE("absorbed and expanded mla store the same weights", "[latent_attention
     CHECK(normed.cost(causal_layer).parameters() == part.cost(causal_layer).parameters() + 26);
 }
 
-TEST_CASE("an indexer scores every earlier token, in forward passes only", "[latent_attention]") {
+TEST_CASE("the indexer of sparse attention scores every earlier token, in forward passes only", "[latent_attention]") {
     for (const bool detached : {true, false}) {
         for (const bool product : {true, false}) {
             CAPTURE(detached, product);

@@ -142,7 +142,7 @@ TEST_CASE("kimi delta attention computes gates through low-rank projections", "[
     });
 }
 
-TEST_CASE("each gate of kimi delta attention may have full rank", "[linear_attention]") {
+TEST_CASE("each gate of kimi delta attention may have a full-rank projection", "[linear_attention]") {
     for (const bool output : {false, true}) {
         for (const bool forget : {false, true}) {
             const cost model = kda{.num_heads = 3,

@@ -85,7 +85,7 @@ TEST_CASE("an outer product mean multiplies two alignment columns for each pair 
     });
 }
 
-TEST_CASE("a pair-weighted average sums over the tokens of each aligned row", "[pair_representation]") {
+TEST_CASE("a pair-weighted average sums over the tokens of each row of a sequence alignment", "[pair_representation]") {
     const cost model = pair_weighted_average{.num_heads = 2, .head_dim = 3, .pair_size = z}.cost({.hidden_size = m});
     CHECK(model.parameters() == 3 * m * 6 + z * 2);
     check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {

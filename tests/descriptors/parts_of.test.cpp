@@ -143,7 +143,8 @@ TEST_CASE("a flop_counter of a config uses the model's parts if the plan needs p
     CHECK(numbers(flop_counter(bare).evaluate(batch)) == numbers(flop_counter(config).evaluate(batch)));
 }
 
-TEST_CASE("a descriptor without parts counts an upper bound if the plan needs parts", "[flop_counter]") {
+TEST_CASE("a descriptor that lists no model parts counts an upper bound if the plan freezes weights",
+          "[flop_counter]") {
     const flop_counter plain{one_matrix{}};
     const tally batch = batch_of(plain);
     CHECK(plain.total_flops(batch) == flops{uint128{6} * 29 * (64 * 32 + 32 * 100)});

@@ -178,7 +178,8 @@ TEST_CASE("masks over image grids equal an enumeration of all pairs of patches")
 }
 
 TEST_CASE(
-    "conventions that count causal attention as a full square add no pairs for image tokens that attend later ones") {
+    "conventions that count causal attention as a full square add no pairs for image tokens that attend later image "
+    "tokens") {
     cost model;
     model.add("text", attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 5}, mask::causal());
     model.add("text", attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 5}, mask::later_image_tokens(2));
@@ -268,8 +269,7 @@ std::uint64_t pairs_or_nothing(const mask& which, const grid& g) {
 }  // namespace
 
 TEST_CASE(
-    "the numbers of strided grid cells and of windows over these cells equal the numbers from repeated halving of the "
-    "grid") {
+    "strided cells of an image grid and windows over these cells are counted as if the grid were halved repeatedly") {
     for (std::uint32_t h = 1; h < 14; ++h) {
         for (std::uint32_t w = 1; w < 14; ++w) {
             grid up{2, h, w};
@@ -308,7 +308,9 @@ TEST_CASE(
           "level: must be from 0 to 30, got 31");
 }
 
-TEST_CASE("the numbers of strided grid cells and of pairs at one position of all frames equal an enumeration") {
+TEST_CASE(
+    "pairs of grid masks that attend strided keys, one position in all frames, or a row and a column equal an "
+    "enumeration") {
     const auto left = [](std::uint32_t cells, std::int64_t field, std::int64_t stride) {
         std::uint64_t count = 0;
         for (std::int64_t first = 0; first + field <= std::int64_t{cells}; first += stride) {
@@ -667,7 +669,7 @@ TEST_CASE(
     CHECK(keys_of(model, audio_clip{9}) == 4);  // the places of three frames of nine, two apart
 }
 
-TEST_CASE("an overflow in a tower's accumulator is named and leaves the tally unchanged") {
+TEST_CASE("an overflow error names the tower's accumulator and leaves the tally unchanged") {
     tally t{mask_set::of_towers()};
     t.add(grid{1, 65535, 65537});
     const tally before = t;
@@ -722,7 +724,7 @@ TEST_CASE("one part of a model can be evaluated with the batch of the whole mode
     CHECK(evaluate(text, batch).total() + evaluate(vision, batch).total() == evaluate(model, batch).total());
 }
 
-TEST_CASE("prefix tokens of a tower cost the same as sequences that are longer by as many tokens") {
+TEST_CASE("n prefix tokens of a tower cost the same as n more tokens in each sequence") {
     cost layer;
     layer.add("mlp", linear{.in_features = 3, .out_features = 5, .weight = "up"});
     layer.add("core", attention_core{.num_heads = 2, .qk_head_dim = 7, .v_head_dim = 11}, mask::bidirectional());

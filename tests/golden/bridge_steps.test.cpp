@@ -137,7 +137,7 @@ double median_of(std::string_view model, std::int64_t length, std::int64_t flops
 
 }  // namespace
 
-TEST_CASE("published tokens/s times counted FLOPs give the TFLOP/s that Megatron-Bridge prints") {
+TEST_CASE("published tokens/s multiplied by counted FLOPs per token give the TFLOP/s that Megatron-Bridge prints") {
     std::map<std::string, std::vector<double>> ratios;
     std::set<std::string> beyond;
     for (const json& run : steps()["runs"]) {

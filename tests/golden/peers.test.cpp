@@ -365,7 +365,7 @@ TEST_CASE("conventions give the numbers of public FLOP counters, apart from the 
 }
 
 TEST_CASE(
-    "comparison terms from a public counter's FLOPs to the exact FLOPs equal the parts enumerated for that counter",
+    "listed differences between a public counter's FLOPs and the exact FLOPs equal those enumerated for that counter",
     "[convention][peers][comparison]") {
     const std::map<std::string, std::string> part_of_term{{"windows", "attention_pairs"},
                                                           {"causal_pairs", "attention_pairs"},
@@ -447,7 +447,7 @@ TEST_CASE("each convention is compared with its public FLOP counter in peers.jso
     }
 }
 
-TEST_CASE("every listed mistake of a public counter changes the number of a tested case", "[convention][peers]") {
+TEST_CASE("every listed mistake of a public counter changes the FLOPs of a tested case", "[convention][peers]") {
     for (const mistake& listed : mistakes) {
         CAPTURE(std::string(listed.ids), std::string(listed.part));
         std::size_t found = 0;

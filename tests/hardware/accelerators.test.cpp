@@ -651,7 +651,7 @@ TEST_CASE("an accelerator whose source is not a vendor document has a remark on 
     CHECK(name(source_quality::third_party) == "third_party");
 }
 
-TEST_CASE("FLOPs per clock times the vendor's clock give the datasheet rate", "[accelerator]") {
+TEST_CASE("FLOPs per clock multiplied by the vendor's clock give the datasheet rate", "[accelerator]") {
     std::size_t checked = 0;
     for (const accelerator& part : accelerators()) {
         CAPTURE(part.name);

@@ -38,7 +38,8 @@ std::string refused(const model_input& input) {
 
 }  // namespace
 
-TEST_CASE("images with different grids and texts are counted one by one", "[grid_slots]") {
+TEST_CASE("the tally of two images with different grids and text lengths is the sum of one tally per image",
+          "[grid_slots]") {
     const model_config model = small_model();
     const std::vector<std::int64_t> texts{7, 3};
     const tally both = counted(model, {.encoder_lengths = texts, .grids = {{1, 8, 4}, {1, 2, 6}}});

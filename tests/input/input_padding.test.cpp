@@ -72,7 +72,7 @@ void is_spent(const counted& found, const std::vector<row>& rows, const model_co
 
 }  // namespace
 
-TEST_CASE("padding is split into slots, mock sequences and vocabulary for every form of input") {
+TEST_CASE("padding is reported by cause (slots, mock sequences, vocabulary) for every input format") {
     const model_config plain = with_vocabulary(33);
     for (const std::uint64_t vocabulary : {33U, 64U}) {
         const model_config model = with_vocabulary(vocabulary);

@@ -197,7 +197,8 @@ TEST_CASE("the goodput of a run is saved to JSON and read back, and is absent if
           "wall_seconds: is missing: pass the whole state of a meter, as `to_json` wrote it");
 }
 
-TEST_CASE("a saved state with a wrong type, a missing key or a value out of range is an error that names the key") {
+TEST_CASE(
+    "a saved meter state with a wrong type, a missing key or a value out of range is an error that names the key") {
     const auto problem = [](const std::function<void(json&)>& change) {
         json state = state_json();
         change(state);
@@ -242,7 +243,7 @@ TEST_CASE("a saved state with a wrong type, a missing key or a value out of rang
 }
 
 TEST_CASE(
-    "a truncated saved state is refused, and a saved state with a flipped bit is refused or loads the same values") {
+    "a truncated saved meter state is refused, and a state with a flipped bit is refused or loads the same values") {
     const json state = state_json();
     const std::string whole = state.dump();
     const auto refused = [](const std::string& text) {

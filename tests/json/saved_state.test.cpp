@@ -97,7 +97,7 @@ void compare(const meter& m, const nlohmann::json& expected) {
 
 }  // namespace
 
-TEST_CASE("a saved state with a flipped bit is refused or loads exactly the same values") {
+TEST_CASE("a saved meter state with any one bit flipped is refused or loads exactly the same values") {
     meter m = fresh();
     count_from(m, 0, 3);
     m.goodput().begin();
@@ -175,7 +175,7 @@ TEST_CASE("a run killed during any system call of a save resumes without losing 
 
 // The file is what `Meter.save` of floptally 0.2.0 wrote, with three towers, a measured sum and a wall clock. The keys
 // of the file and the text forms of its masks are a format: they stay as they are whatever the library calls things.
-TEST_CASE("a state saved by version 0.2 is loaded and the run continues with the same numbers") {
+TEST_CASE("a meter state saved by version 0.2 is loaded and the run continues with the same numbers") {
     const fs::path file = fs::path(FLOPTALLY_GOLDEN_DIR) / "meter_state_0_2.json";
     const nlohmann::json expected = golden("meter_state_0_2_numbers.json");
     floptally::model_config model = floptally::read_config(expected["config"]);

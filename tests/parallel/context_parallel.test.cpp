@@ -460,7 +460,7 @@ TEST_CASE("useful and windowed pairs of context-parallel ranks equal an enumerat
     CHECK(rows == 90);
 }
 
-TEST_CASE("the max over mean of causal pairs has the expected value for each context-parallel token split",
+TEST_CASE("the ratio of largest to mean causal pairs per rank is as expected for each context-parallel token split",
           "[context_parallel]") {
     placed_sequences row;
     row.add({.length = 64});
@@ -492,7 +492,7 @@ TEST_CASE("the max over mean of causal pairs has the expected value for each con
     CHECK(imbalance_of(heads.head_pairs(all)) == imbalance{1, 1});
 }
 
-TEST_CASE("max over mean of rank loads is exact and is 1 if no rank has work", "[context_parallel]") {
+TEST_CASE("the ratio of largest to mean rank load is exact and is 1 if no rank has work", "[context_parallel]") {
     CHECK(imbalance_of(std::vector<u64>{0, 0}) == imbalance{1, 1});
     CHECK(imbalance_of(std::vector<u64>{0, 7}) == imbalance{2, 1});
     CHECK(imbalance_of(std::vector<u64>{1, 2, 3}).ratio() == 1.5);
@@ -809,7 +809,8 @@ TEST_CASE("a context-parallel pack accepts lengths, boundaries and padded rows l
     CHECK(padded.tokens() == 24);
 }
 
-TEST_CASE("max over mean of rank loads is an error exactly if the computation exceeds 128 bits", "[context_parallel]") {
+TEST_CASE("the ratio of largest to mean rank load is an error exactly if its computation exceeds 128 bits",
+          "[context_parallel]") {
     using floptally::uint128;
     constexpr uint128 most = ~uint128{0};
     const uint128 third = most / 3;  // and nothing is left

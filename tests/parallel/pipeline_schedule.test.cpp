@@ -149,7 +149,7 @@ TEST_CASE("each pipeline rank runs every pass of its model chunks once") {
     }
 }
 
-TEST_CASE("bubbles of pipelines with equal stages equal the published formulas") {
+TEST_CASE("bubbles of pipelines with stages of equal length match the published formulas") {
     const chunk_work one{3, 4, 2};
     const std::uint64_t all = one.forward + one.backward_data + one.backward_weights;
     for (const std::uint64_t pp : {1U, 2U, 4U, 8U}) {

@@ -55,7 +55,7 @@ std::multiset<std::string> runs(const std::vector<model_part>& stages) {
 
 }  // namespace
 
-TEST_CASE("pipeline splits give layers evenly to ranks and virtual stages in turn") {
+TEST_CASE("a pipeline split assigns layers evenly to ranks and virtual stages in turn") {
     // 8 layers on 2 ranks, in 2 and in 4 virtual stages: the examples of Megatron's own comment.
     CHECK(layers_of(pipeline_split::even(8, 2), 0) == "0+4");
     CHECK(layers_of(pipeline_split::even(8, 2), 1) == "4+4");

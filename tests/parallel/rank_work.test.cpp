@@ -335,7 +335,7 @@ TEST_CASE("a fused qkv matrix can be sharded for every tp size that separate mat
     CHECK(evaluate(fused, batch).total(view::useful) == evaluate(separate, batch).total(view::useful));
 }
 
-TEST_CASE("useful FLOPs of all ranks add up to the model in every phase and convention") {
+TEST_CASE("useful FLOPs of all ranks add up to those of the model in every phase and convention") {
     const std::vector<model_part> dense = parts_of(dense_model(2));
     const std::vector<model_part> sparse = with_mtp(sparse_model());
     const std::vector<parallel_sizes> layouts{{.dp = 2, .tp = 2},
@@ -390,7 +390,7 @@ TEST_CASE("the gradient for a trained weight on an earlier pipeline rank passes 
     CHECK(work["mlp"].get(view::useful, phase::backward_weights) == flops{});
 }
 
-TEST_CASE("executed FLOPs of all ranks add up to the model's plus redundant work") {
+TEST_CASE("executed FLOPs of all ranks add up to those of the model plus redundant work") {
     const auto executed = [](const std::vector<model_part>& model, const parallel_sizes& sizes,
                              const tensor_options& tensor) {
         breakdown sum;
@@ -923,7 +923,8 @@ TEST_CASE("FLOPs of tensor-parallel ranks add up even for a weight narrower than
     }
 }
 
-TEST_CASE("an lm_head with one input feature is sharded by rows, and a replicated gate may have odd size") {
+TEST_CASE(
+    "an lm_head with one input feature is sharded by rows, and a replicated gate may have an odd number of elements") {
     cost whole;
     whole.add(
         "lm_head",

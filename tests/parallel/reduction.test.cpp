@@ -753,7 +753,9 @@ TEST_CASE("loss tokens and prompt tokens can be reduced as named statistics, eac
     CHECK(sparse.total_flops(visited) == sparse.evaluate(visited).total());
 }
 
-TEST_CASE("a measured amount of 0 is kept by sums, scaling and new accumulators, and a missing amount is an error") {
+TEST_CASE(
+    "a measured amount of 0 is kept when tallies are reduced or scaled, and an amount missing on one rank is an "
+    "error") {
     using floptally::measured;
     floptally::cost model = floptally::presets::mistral_7b.cost();
     model.add("head", floptally::linear{.in_features = 3, .out_features = 7}, measured("logits"));
@@ -868,7 +870,7 @@ TEST_CASE("a tally remembers its context-parallel shard until a different shard 
           "cp_rank: must be below cp = 0, got 0");
 }
 
-TEST_CASE("a reduced sum records its axes, and the sum of two records the axes of both") {
+TEST_CASE("a reduced sum stores its axes, and adding two reduced sums keeps the axes of both") {
     using floptally::added_up;
     for (std::uint32_t number = 0; number < floptally::parallel_axis_count; ++number) {
         for (std::uint32_t other = 0; other < floptally::parallel_axis_count; ++other) {
@@ -885,7 +887,7 @@ TEST_CASE("a reduced sum records its axes, and the sum of two records the axes o
     CHECK((added_up(1, false) += added_up(0, true)).over_visits());
 }
 
-TEST_CASE("a number of microbatches other than declared is an error, also without virtual stages") {
+TEST_CASE("reducing a tally that was not added once per microbatch is an error, also without virtual stages") {
     single_rank alone;
     const tally_reduction sum_of_ranks(some_masks(), scopes::microbatch, parallel_layout({}, 1, 0), alone, exact);
     const auto told = [&](std::uint64_t ran, std::uint64_t bytes_held) {

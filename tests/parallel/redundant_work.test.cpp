@@ -166,8 +166,10 @@ TEST_CASE("a vision tower that runs on every cp and tp rank counts as executed o
     }
 }
 
-TEST_CASE("a weight replicated over tp counts as executed once per tp rank, and the last matching setting applies",
-          "[redundant_work]") {
+TEST_CASE(
+    "a weight replicated over tp counts as executed once per tp rank, and of several matching settings the last "
+    "applies",
+    "[redundant_work]") {
     const model_config model = sees_images();
     const parallel_layout layout({.cp = 2, .tp = 4}, 8, 0);
     tally batch{model.cost.masks()};

@@ -187,7 +187,7 @@ TEST_CASE("a statistic reduced over any group of ranks is the global value or an
     }
 }
 
-TEST_CASE("a statistic scope that is wrong on one axis is harmless, or an error, or detected by token counts") {
+TEST_CASE("a statistic scope that is wrong on one axis either changes no value or causes an error") {
     std::mt19937_64 random(3);
     std::size_t parts_as_replicas = 0;
     std::size_t replicas_as_parts = 0;

@@ -376,7 +376,7 @@ constexpr training_plan forward_only{.counted = counted_passes::forward};
 
 }  // namespace
 
-TEST_CASE("a tower runs whole on the first or a chosen pipeline rank and does not count as layers of the split") {
+TEST_CASE("a multimodal model's tower is not split over pipeline ranks but runs on the first or a chosen rank") {
     const std::vector<model_part>& model = llava().parts;
     CHECK(num_layers(model) == 4);
     CHECK(num_layers(vit().parts) == 4);
@@ -410,7 +410,7 @@ TEST_CASE("a tower runs whole on the first or a chosen pipeline rank and does no
     CHECK(of(half, "mlp").value() * 2 == of(evaluate(vit().parts, images), "mlp").value());
 }
 
-TEST_CASE("useful FLOPs of all ranks add up to a multimodal model in every convention and plan") {
+TEST_CASE("useful FLOPs of all ranks add up to those of a multimodal model in every convention and plan") {
     training_plan again;
     again.recomputed = recompute::full;
     for (const model_config* model : {&llava(), &qwen(), &vit()}) {
@@ -546,7 +546,8 @@ TEST_CASE("HSTU layers are sharded by heads, and their MLPs are replicated") {
           "num_attention_heads: must be a multiple of tp (7), got 4 (hstu.uvqk/uvqk_proj)");
 }
 
-TEST_CASE("the tower and the text model of one config, counted as separate modules, add up to the model") {
+TEST_CASE(
+    "FLOPs of the tower and the text model of one config, counted as separate modules, add up to those of the model") {
     const tally batch = images_of(llava().cost.masks(), 3);
     const std::vector<model_part>& model = llava().parts;
     for (const training_plan& plan :

@@ -50,7 +50,7 @@ def test_one_command_writes_the_address_of_the_repository_into_every_file_and_an
     assert {file: (tree / file).read_text() for file in empty} == empty
 
 
-def test_the_check_of_repository_addresses_names_files_with_a_different_address(tree: pathlib.Path) -> None:
+def test_the_repository_address_check_lists_every_file_with_a_different_address(tree: pathlib.Path) -> None:
     set_address(tree, REPOSITORY, CONTACT)
     (tree / "CITATION.cff").write_text((tree / "CITATION.cff").read_text().replace("forge.", "forgery."))
     assert set_address(tree, "--check") == (1, "", "CITATION.cff: another address than .ci/address says; run .ci/set_address\n")

@@ -57,7 +57,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- the package itself ----
 
 
-def test_no_drop_in_replacement_module_imports_the_package_of_its_trainer() -> None:
+def test_drop_in_replacement_modules_do_not_import_the_package_of_their_trainer() -> None:
     trainers = "deepspeed lightning maxtext megatron nemo_automodel torch torchtitan transformers verl"
     code = (
         "import sys, floptally.adopt\n"
@@ -108,7 +108,7 @@ def test_megatron_arguments_count_the_same_as_the_config_of_the_model_that_they_
     assert found < 0.8 * megatron.num_floating_point_operations(args, 1, convention="exact")
 
 
-def test_exact_megatron_count_uses_the_unpadded_vocabulary_and_counts_moe_routers() -> None:
+def test_megatron_drop_in_replacement_with_convention_exact_uses_the_unpadded_vocabulary_and_counts_moe_routers() -> None:
     args = arguments("megatron", named("megatron", "mixtral/bshd"))
     own = megatron.num_floating_point_operations(args, 1)
     exact = megatron.num_floating_point_operations(args, 1, convention="exact")
@@ -119,7 +119,7 @@ def test_exact_megatron_count_uses_the_unpadded_vocabulary_and_counts_moe_router
     assert exact - own == routers + diagonal - padding
 
 
-def test_exact_megatron_count_with_sliding_windows_needs_the_length_of_each_sequence() -> None:
+def test_megatron_drop_in_replacement_with_convention_exact_needs_the_length_of_each_sequence_for_sliding_windows() -> None:
     args = arguments("megatron", named("megatron", "windows/packed"))
     packed = [7, 500, 129, 1000]
     sums = dict(seqlen_squared_sum_in_batch=sum(n * n for n in packed), total_real_tokens_in_batch=sum(packed))
@@ -158,7 +158,7 @@ def test_megatron_arguments_that_cannot_be_counted_are_errors_that_name_the_fiel
     assert field in caught.value.field
 
 
-def test_megatron_drop_in_replacement_refuses_impossible_sums_of_lengths() -> None:
+def test_megatron_drop_in_replacement_refuses_sums_of_lengths_that_no_batch_can_have() -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"))
     for squares, text in (
         (99, "must be a sum of squared lengths, from 100 to 100²"),
@@ -252,7 +252,7 @@ def test_nanogpt_drop_in_replacement_returns_the_stored_reference_counts(case: d
     assert nanogpt.estimate_mfu(gpt(case), **case["call"]) == case["expected"]
 
 
-def test_nanogpt_drop_in_replacement_works_as_a_method_and_counts_exactly_with_convention_exact() -> None:
+def test_nanogpt_drop_in_replacement_can_be_a_method_of_a_model_and_counts_exactly_with_convention_exact() -> None:
     class GPT:
         config = types.SimpleNamespace(**named("nanogpt", "gpt2")["arguments"])
         estimate_mfu = nanogpt.estimate_mfu
@@ -499,7 +499,7 @@ def test_automodel_drop_in_replacement_counts_like_the_installed_automodel(model
     assert automodel.get_flops_formula_for_hf_config(config)(config, gbs=3, seq_len=200) == theirs
 
 
-def test_automodel_formulas_take_lengths_and_default_to_one_full_sequence() -> None:
+def test_automodel_formulas_accept_lengths_and_count_one_full_sequence_if_no_batch_is_passed() -> None:
     config = {"model_type": "llama", **TINY, "max_position_embeddings": 512}
     formula = automodel.get_flops_formula_for_hf_config(config, convention="exact")
     assert formula(config) == formula(config, gbs=1, seq_len=512) == floptally.flops(config, lengths=[512]).total
@@ -797,7 +797,7 @@ def test_tables_of_trainers_on_the_docs_page_python_show_the_numbers_that_flopta
     assert len(whole) == 9 and gpt2_sentence() in PAGE
 
 
-def test_deepspeed_profile_of_llama_has_its_documented_forward_flops(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_deepspeed_profile_of_llama_gives_the_documented_number_of_forward_flops(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
     profiler = pytest.importorskip("deepspeed.profiling.flops_profiler.profiler", reason="deepspeed is not installed")
     transformers = pytest.importorskip("transformers")

@@ -174,7 +174,7 @@ def megatron_arguments(r: random.Random, dialect: str) -> dict[str, Any]:
     return arguments
 
 
-def test_random_megatron_lm_configs_count_like_the_function_of_megatron_lm() -> None:
+def test_flops_of_random_megatron_lm_configs_equal_those_of_the_function_of_megatron_lm() -> None:
     original = originals.megatron()
     r = dice("Megatron-LM")
     rows = []
@@ -203,7 +203,7 @@ def _bridge_differs(given: dict[str, Any], lengths: list[int] | None) -> str | N
     return None
 
 
-def test_random_megatron_bridge_configs_count_like_the_function_of_megatron_bridge() -> None:
+def test_flops_of_random_megatron_bridge_configs_equal_those_of_the_function_of_megatron_bridge() -> None:
     original = originals.megatron_bridge()
     r = dice("Megatron-Bridge")
     rows: list[tuple[Any, float, float]] = []
@@ -327,7 +327,7 @@ def maxtext_config(r: random.Random, block_types: Any) -> dict[str, Any]:
     return arguments
 
 
-def test_random_maxtext_configs_count_like_the_function_of_maxtext() -> None:
+def test_flops_of_random_maxtext_configs_equal_those_of_the_function_of_maxtext() -> None:
     original = originals.maxtext()
     r = dice("MaxText")
     rows: list[tuple[Any, float, float]] = []
@@ -454,7 +454,7 @@ VERL_TYPES = ("llama", "qwen3", "qwen3_moe", "qwen3_5", "qwen3_5_moe", "deepseek
 
 
 @pytest.mark.parametrize("kind", VERL_TYPES)
-def test_random_verl_configs_count_like_the_function_of_verl_even_if_verl_is_not_installed(kind: str) -> None:
+def test_flops_of_random_verl_configs_equal_those_of_the_function_of_verl_even_if_verl_is_not_installed(kind: str) -> None:
     original = originals.verl()
     r = dice(f"verl {kind}")
     rows: list[tuple[Any, float, float]] = []
@@ -483,7 +483,7 @@ def test_random_verl_configs_count_like_the_function_of_verl_even_if_verl_is_not
         ("qwen3_5", "qwen35_configs"),
     ],
 )
-def test_every_torchtitan_model_config_counts_like_the_function_of_torchtitan(
+def test_flops_of_every_torchtitan_model_config_equal_those_of_the_function_of_torchtitan(
     name: str, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every flavour of its models, on meta, at some lengths."""

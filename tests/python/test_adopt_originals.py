@@ -45,7 +45,7 @@ def test_megatron_drop_in_replacement_counts_mamba_layers_as_gated_delta_product
     assert megatron.num_floating_point_operations(plain, 2) == 300_983_255_040
 
 
-def test_exact_count_of_a_gated_delta_product_layer_equals_its_matmuls() -> None:
+def test_exact_flops_of_a_gated_delta_product_layer_equal_the_flops_of_its_matmuls() -> None:
     one, three = (
         megatron.num_floating_point_operations(hybrid(**GDP, gdp_num_householder=n), 1, convention="exact")
         for n in (1, 3)
@@ -63,7 +63,7 @@ def lora() -> floptally.Plan:
     return floptally.Plan(weights=[floptally.WeightSetting("*", "frozen"), floptally.WeightSetting("*/q_proj", "lora", rank=8)])
 
 
-def test_exact_verl_drop_in_replacement_returns_three_times_the_forward_flops_for_a_forward_only_pass_with_lora() -> None:
+def test_verl_drop_in_replacement_with_convention_exact_returns_three_times_the_forward_flops_for_a_forward_only_pass_with_lora() -> None:
     config = {"model_type": "llama", **TINY}
     counter = verl.FlopsCounter(config, convention="exact", plan=lora(), accelerator=H100)
     forward = floptally.flops(config, lengths=[100, 30], plan=lora()).useful.forward
@@ -73,7 +73,7 @@ def test_exact_verl_drop_in_replacement_returns_three_times_the_forward_flops_fo
     assert round(counter.estimate_flops([100, 30], 1.0, forward_only=False)[0] * 1e12) == step < 3 * forward
 
 
-def test_exact_verl_drop_in_replacement_warns_once_if_the_plan_is_not_forward_only() -> None:
+def test_verl_drop_in_replacement_with_convention_exact_warns_once_if_the_plan_is_not_forward_only() -> None:
     config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], **TINY}
     counter = verl.FlopsCounter(config, convention="exact", plan=lora(), accelerator=H100)
     with pytest.warns(RuntimeWarning, match="forward-only passes by 3.*pass forward_only="):
@@ -138,7 +138,7 @@ def test_maxtext_drop_in_replacement_with_random_arguments_counts_like_the_funct
     assert [round(tflops * 10**12) for tflops in found] == expected
 
 
-def test_exact_maxtext_drop_in_replacement_counts_attention_of_type_local_sliding_as_a_window() -> None:
+def test_maxtext_drop_in_replacement_with_convention_exact_counts_local_sliding_attention_as_a_window() -> None:
     local = arguments("maxtext", named("maxtext", "llama"), attention_type="local_sliding")
     count = functools.partial(maxtext.calculate_tflops_training_per_device, log=False, convention="exact")
     whole = arguments("maxtext", named("maxtext", "llama"))
@@ -152,7 +152,7 @@ def test_exact_maxtext_drop_in_replacement_counts_attention_of_type_local_slidin
 # ---- arguments of any shape ----
 
 
-def test_verl_drop_in_replacement_accepts_any_value_of_images_seqlens_without_an_exception() -> None:
+def test_verl_drop_in_replacement_raises_no_exception_for_any_value_of_the_argument_images_seqlens() -> None:
     """What verl passes to every type: without a tower, with windows in one, with patches that are no whole cells."""
     vision = dict(TINY_VISION, window_size=16, fullatt_block_indexes=[2])
     windows = {"model_type": "qwen2_5_vl", "text_config": TINY, "vision_config": vision}
@@ -174,7 +174,7 @@ def vision_model() -> types.SimpleNamespace:
     return container(named("megatron_bridge", "gpt/configured"), vision_config=tower)
 
 
-def test_verl_drop_in_replacement_accepts_any_value_of_num_vision_patches_without_an_exception() -> None:
+def test_verl_drop_in_replacement_raises_no_exception_for_any_value_of_the_argument_num_vision_patches() -> None:
     cfg = vision_model()
     assert megatron_bridge.num_floating_point_operations(cfg, 2) == 1_409_286_144
     assert megatron_bridge.num_floating_point_operations(cfg, 2, num_vision_patches=128) == 1_439_956_992
@@ -219,7 +219,7 @@ def trainer(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> types.ModuleType:
     return module(monkeypatch, "megatron.training.training", TRAINING, tmp_path)
 
 
-def test_drop_in_replacement_returns_the_trainer_count_and_option_compare_warns_once_if_the_floptally_count_differs(trainer: types.ModuleType) -> None:
+def test_a_drop_in_replacement_returns_the_count_of_the_trainer_and_warns_once_if_a_comparison_with_floptally_finds_a_difference(trainer: types.ModuleType) -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # by its own convention the trainer counts, and nothing else
@@ -250,7 +250,7 @@ def test_the_original_function_of_a_trainer_is_found_after_floptally_has_replace
         assert own(args, 3) == 21.0
 
 
-def test_option_compare_logs_the_trainer_count_and_the_floptally_count_once_per_new_input(trainer: types.ModuleType, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_drop_in_replacement_asked_to_compare_counts_logs_both_the_trainer_count_and_the_floptally_count_once_per_new_input(trainer: types.ModuleType, caplog: pytest.LogCaptureFixture) -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"))
     exact = functools.partial(megatron.num_floating_point_operations, args, convention="exact", compare=True)
     with caplog.at_level(logging.INFO, "floptally.adopt"):
@@ -263,7 +263,7 @@ def test_option_compare_logs_the_trainer_count_and_the_floptally_count_once_per_
     assert f"floptally's {found[0]:.12g}" in caplog.text
 
 
-def test_option_compare_warns_once_if_the_trainer_is_not_installed() -> None:
+def test_a_drop_in_replacement_asked_to_compare_counts_warns_once_if_the_trainer_is_not_installed() -> None:
     if "maxtext" in sys.modules:
         pytest.skip("maxtext is installed")
     config = arguments("maxtext", named("maxtext", "llama"))
@@ -312,7 +312,7 @@ def test_torchtitan_drop_in_replacement_returns_the_count_of_torchtitan_for_a_mo
         assert torchtitan.get_nparams_and_flops(Config(), torch.nn.Linear(16, 1), 10, convention="exact") == (17, 60)
 
 
-def test_floptally_error_is_raised_if_neither_floptally_nor_the_trainer_can_count_the_model(trainer: types.ModuleType) -> None:
+def test_a_floptally_error_is_raised_if_neither_floptally_nor_the_trainer_can_count_the_model(trainer: types.ModuleType) -> None:
     trainer.num_floating_point_operations = lambda *given, **more: 1 // 0  # type: ignore[attr-defined]
     args = arguments("megatron", named("megatron", "gpt/bshd"), num_layers=2.5)
     with pytest.raises(floptally.Error, match="num_layers: must be a whole number"):

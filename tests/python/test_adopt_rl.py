@@ -86,7 +86,7 @@ def equal(rows: list[tuple[Any, float, float]]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3", "mistral"])
-def test_trl_convention_counts_like_the_trl_package(kind: str) -> None:
+def test_trl_drop_in_replacement_counts_flops_like_the_trl_package(kind: str) -> None:
     theirs = pytest.importorskip("trl.trainer.utils")
     rows = []
     for seed in range(20):
@@ -97,7 +97,7 @@ def test_trl_convention_counts_like_the_trl_package(kind: str) -> None:
     equal(rows)
 
 
-def test_trl_convention_counts_experts_in_the_layers_where_the_formula_of_trl_has_experts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trl_drop_in_replacement_counts_experts_in_the_layers_where_the_formula_of_trl_has_experts(monkeypatch: pytest.MonkeyPatch) -> None:
     """TRL has experts where i % step is 0; transformers' Qwen-MoE where (i + 1) % step is."""
     theirs = pytest.importorskip("trl.trainer.utils")
     for seed in range(10):
@@ -344,7 +344,7 @@ def test_olmo_core_drop_in_replacement_counts_like_the_olmo_core_package() -> No
     equal(rows)
 
 
-def test_exact_olmo_core_drop_in_replacement_counts_the_same_as_the_config_of_its_model() -> None:
+def test_olmo_core_drop_in_replacement_with_convention_exact_counts_the_same_as_the_config_of_the_model() -> None:
     for model in olmo_models():
         block = model.blocks["0"]
         config = {

@@ -147,7 +147,7 @@ def well_meant(name: str, r: random.Random, things: Things) -> Any:
     return known[name]() if name in known and r.random() < 0.8 else any_value(r)
 
 
-def test_calls_with_random_arguments_return_a_result_or_raise_an_error_and_leave_all_objects_unchanged() -> None:
+def test_public_functions_called_with_random_arguments_return_a_result_or_raise_an_error_and_leave_all_objects_unchanged() -> None:
     r = random.Random(SEED)
     names = list(calls(Things()))
     assert len(names) > 120, names
@@ -189,7 +189,7 @@ def test_calls_with_random_arguments_return_a_result_or_raise_an_error_and_leave
     assert results > CALLS // 20 and refused > CALLS // 3, (results, refused)
 
 
-def test_a_list_argument_that_raises_or_misreports_its_length_is_an_error_that_names_the_argument() -> None:
+def test_a_list_argument_with_a_wrong_length_or_an_exception_in_its_methods_is_an_error_that_names_the_argument() -> None:
     things = Things()
     cost, tally, meter = things.cost, things.tally, things.meter
     wrong: list[tuple[Callable[[Any], Any], Any, str]] = [

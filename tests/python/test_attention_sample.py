@@ -18,7 +18,7 @@ SEED = int(os.environ.get("FLOPTALLY_SEED", "51"))
 
 
 @pytest.mark.parametrize("half", [0, 1])
-def test_randomly_generated_attention_modules_are_counted_as_their_masks_define(half):
+def test_randomly_generated_attention_modules_are_counted_by_the_pairs_that_their_masks_allow(half):
     seed = 2 * SEED + half
     print(f"seed {seed}")
     told = []
@@ -28,7 +28,7 @@ def test_randomly_generated_attention_modules_are_counted_as_their_masks_define(
     assert found["refused"] <= 1, (seed, told)
 
 
-def test_flipping_an_entry_of_a_mask_changes_the_counted_pairs():
+def test_flipping_an_entry_of_an_attention_mask_changes_the_number_of_counted_pairs():
     drawn = attention_sample.Drawn("fused", "matmul", "causal", "masked_fill -inf", "softmax", "float32")
     flipped = attention_sample.replace(drawn, flipped=True)
     assert drawn.pairs(57) - flipped.pairs(57) == attention_sample.HEADS

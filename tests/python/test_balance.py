@@ -24,7 +24,7 @@ def test_flops_of_single_samples_add_up_to_the_flops_of_the_batch(mistral: flopt
         mistral.sample_flops(LENGTHS, view="usefull")
 
 
-def test_every_sample_is_assigned_to_one_rank_and_rank_loads_are_exact_sums(mistral: floptally.Cost) -> None:
+def test_balance_assigns_every_sample_to_one_rank_and_the_load_of_a_rank_is_the_exact_sum_of_its_sample_costs(mistral: floptally.Cost) -> None:
     costs = mistral.sample_flops(LENGTHS)
     for mode in ("equal_count", "free"):
         found = floptally.balance(costs, 4, mode=mode)
@@ -43,7 +43,7 @@ def test_every_sample_is_assigned_to_one_rank_and_rank_loads_are_exact_sums(mist
     assert "Assignment of 8 samples to 4 ranks" in repr(found)
 
 
-def test_costs_above_64_bits_are_balanced_exactly() -> None:
+def test_balance_handles_sample_costs_above_64_bits_exactly() -> None:
     found = floptally.balance([2**100, 2**100 + 1, 1, 0], 2)
     assert sorted(found.loads) == [2**100 + 1, 2**100 + 1]
 
@@ -97,7 +97,7 @@ def test_balance_reproduces_the_published_example_of_megatron_mimo() -> None:
     assert list(nothing.rank_of) == [sample // 8 for sample in range(32)]
 
 
-def test_factors_passed_to_the_method_sample_loads_scale_the_costs_of_components() -> None:
+def test_component_costs_in_sample_loads_are_scaled_by_factors_that_the_caller_passes() -> None:
     cost = floptally.Cost.from_entries(
         [
             floptally.Entry("vision.mlp", "tokens", "linear", 7, 1, tower="vision"),

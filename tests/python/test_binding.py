@@ -16,7 +16,7 @@ import floptally
 from conftest import SOURCE
 
 
-def test_the_binding_uses_only_the_public_interface_of_a_pinned_range_of_pybind11() -> None:
+def test_the_python_binding_uses_only_the_public_interface_of_pybind11_and_limits_the_pybind11_version() -> None:
     files = [*(SOURCE / "examples" / "python" / "src").glob("*.?pp")]
     assert len(files) > 20
     private = re.compile(r"\b(py|pybind11)::detail\b|METH_FASTCALL|PyMethodDef|PyGetSetDef|pybind11/detail/")
@@ -52,7 +52,7 @@ def test_a_keyword_argument_whose_name_is_built_at_run_time_is_accepted(llama: f
         ("input_features", "frames are counted, not their values: pass audio_frames=$"),
     ],
 )
-def test_the_error_for_a_keyword_from_the_batch_of_a_trainer_names_the_argument_to_pass_instead(llama: floptally.Cost, name: str, hint: str) -> None:
+def test_the_error_for_a_trainer_keyword_such_as_input_ids_names_the_argument_to_pass_instead(llama: floptally.Cost, name: str, hint: str) -> None:
     meter = floptally.Meter(llama, gpus=1, peak_tflops=989)
     for call in (llama.flops, llama.total_flops, meter.add):
         with pytest.raises(TypeError, match=f"got an unexpected keyword argument '{name}'; {hint}"):
@@ -96,14 +96,14 @@ def test_using_an_object_before_the_init_of_its_base_class_has_run_is_a_type_err
             floptally.Cost.flops(wrong, lengths=[5])  # type: ignore[arg-type]
 
 
-def test_calling_init_a_second_time_keeps_the_value_of_an_object(llama: floptally.Cost) -> None:
+def test_calling_init_on_an_existing_object_does_not_change_its_value(llama: floptally.Cost) -> None:
     tally = floptally.Tally(llama)
     tally.add_lengths([5, 7])
     tally.__init__(llama)  # type: ignore[misc]
     assert tally.tokens == 12
 
 
-def test_copies_of_a_subclass_object_keep_its_attributes(llama: floptally.Cost) -> None:
+def test_copies_of_an_object_of_a_subclass_keep_its_attributes(llama: floptally.Cost) -> None:
     tally = Named(llama)
     tally.add_lengths([5, 7])
     tally.name = "rollout"

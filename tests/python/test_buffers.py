@@ -37,7 +37,7 @@ def test_numpy_arrays_are_read_without_a_copy(dtype: Any) -> None:
 
 @pytest.mark.parametrize("second", [np.int32, np.int64, np.uint32, np.uint64])
 @pytest.mark.parametrize("first", [np.int32, np.int64, np.uint32, np.uint64])
-def test_the_two_arrays_of_a_batch_may_have_any_combination_of_integer_types(first: Any, second: Any) -> None:
+def test_two_arrays_that_describe_a_batch_may_have_different_integer_types(first: Any, second: Any) -> None:
     tally = floptally.Tally()
     tally.add_packed(np.array([0, 5, 12], first), np.array([0, 8, 16], second))
     tally.add_encoder_decoder(np.array([3, 4], first), np.array([7, 9], second))
@@ -182,14 +182,14 @@ def test_an_unreadable_input_object_is_an_error_with_the_reason(value: Any, mess
     assert tally.tokens == 7
 
 
-def test_tuples_ranges_and_lists_of_numpy_integers_are_accepted_as_lengths() -> None:
+def test_tuples_and_ranges_and_lists_of_numpy_integers_are_accepted_as_lengths() -> None:
     assert tokens(LENGTHS) == tokens(tuple(LENGTHS)) == sum(LENGTHS)
     assert tokens(range(5)) == 10
     assert tokens([np.int32(3), np.uint64(4), 1]) == 8
     assert tokens([]) == tokens(np.zeros(0, int)) == 0
 
 
-def test_grids_and_masks_may_be_arrays_of_two_dimensions() -> None:
+def test_image_grids_and_attention_masks_may_be_arrays_of_two_dimensions() -> None:
     images = floptally.Tally([floptally.Mask.merged_patches(2)])
     images.add_grid_thw(np.array([[1, 4, 4], [2, 8, 8]]))
     images.add_grid_thw([1, 4, 4, 2, 8, 8])

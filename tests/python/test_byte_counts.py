@@ -62,7 +62,7 @@ def test_bytes_of_a_decode_step_match_a_hand_calculation() -> None:
     assert repr(moved) == f"<Bytes of llama: {moved.total}>"
 
 
-def test_byte_counts_include_each_weight_once_for_each_batch_and_pass() -> None:
+def test_byte_counts_include_each_weight_once_for_each_batch_in_each_pass() -> None:
     cost = floptally.cost(SMALL)
     once, more = cost.bytes(lengths=[5, 6]), cost.bytes(lengths=[5, 6], batches=4, gradient_bits=32)
     weights = 3 * 3 * 8 * 12
@@ -97,7 +97,7 @@ def test_byte_counts_of_the_package_equal_the_output_of_the_command_line_program
     assert f'title="{moved.total}"' in html and html.count("<tr>") == 2 + len(moved.components)
 
 
-def test_lengths_and_mask_and_tally_and_meter_step_of_the_same_batch_give_the_same_bytes(mistral: floptally.Cost) -> None:
+def test_a_batch_has_the_same_byte_count_whether_counted_from_lengths_or_a_mask_or_a_tally_or_a_meter(mistral: floptally.Cost) -> None:
     batch: dict[str, Any] = {"lengths": [900, 5000], "row_length": 5000}
     moved = mistral.bytes(**batch)
     assert mistral.flops(**batch).bytes().to_json() == moved.to_json()
@@ -147,7 +147,7 @@ def test_invalid_byte_options_are_errors_that_name_the_field(mistral: floptally.
 # ---- the waterfall's line ----
 
 
-def test_memory_bound_time_matches_a_hand_calculation() -> None:
+def test_memory_bound_time_of_a_step_matches_a_hand_calculation() -> None:
     """At a bandwidth where every byte takes longer than its FLOPs, the line is all bytes less all FLOPs."""
     work = floptally.cost(SMALL).flops(lengths=[5, 6])
     moved, peak, tbps = work.bytes(batches=2), 1000.0, 1e-6
@@ -184,7 +184,7 @@ def test_memory_bound_line_of_a_waterfall_equals_the_output_of_the_command_line_
     assert pickle.loads(pickle.dumps(result)).to_json() == result.to_json()
 
 
-def test_memory_bound_line_of_a_waterfall_follows_the_settings_passed_to_what_if(mistral: floptally.Cost) -> None:
+def test_memory_bound_line_of_a_waterfall_uses_the_settings_passed_to_the_method_what_if(mistral: floptally.Cost) -> None:
     work = mistral.flops(lengths=[64])
     result = work.waterfall(seconds=1, gpus=1, accelerator="H100 SXM", memory_tbps=0.5)
     slow = by_step(result)["memory_bound"].gpu_nanoseconds
@@ -236,7 +236,7 @@ def test_a_waterfall_by_component_matches_a_hand_calculation() -> None:
     assert work.waterfall(seconds=1, gpus=2, peak_tflops=100).components is None
 
 
-def test_component_times_may_come_from_a_dict_a_file_or_a_timer(mistral: floptally.Cost, tmp_path: pathlib.Path) -> None:
+def test_a_waterfall_reads_measured_component_times_from_a_dict_or_a_file_or_a_timer(mistral: floptally.Cost, tmp_path: pathlib.Path) -> None:
     class Timer:
         def times(self, work: floptally.Breakdown) -> dict[str, Any]:
             assert work.total == 0 or "mlp" in work.useful.components

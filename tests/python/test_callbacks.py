@@ -78,7 +78,7 @@ def test_position_ids_that_restart_are_read_as_packed_sequences() -> None:
     assert floptally.flops(CONFIG, **callbacks.batch_arguments(whole_rows)).total == work_of([3]).total
 
 
-def test_a_batch_with_cu_seqlens_ignores_its_mask_and_counts_mock_sequences_as_padding() -> None:
+def test_in_a_batch_with_cu_seqlens_the_attention_mask_is_ignored_and_sequences_after_the_real_ones_count_as_padding() -> None:
     batch = {
         "input_ids": np.zeros((1, 8)), "attention_mask": np.ones((1, 8)), "position_ids": np.arange(8)[None],
         "cu_seq_lens_q": torch.tensor([0, 3, 5, 8], dtype=torch.int32), "num_real_seqs": torch.tensor(2),
@@ -111,7 +111,7 @@ def test_batches_of_padded_rows_and_of_encoder_decoders_and_of_images_are_counte
         callbacks.batch_arguments({"pixel_values": np.zeros((1, 3, 8, 8))})
 
 
-def test_the_error_for_a_dict_of_batches_is_short_and_shows_how_to_pass_them() -> None:
+def test_the_error_for_a_dict_of_batches_is_short_and_shows_how_to_pass_each_batch() -> None:
     rows = {"input_ids": np.zeros((2, 5), dtype=np.int64)}
     meter = floptally.Meter(floptally.cost(CONFIG), gpus=1, peak_tflops=1000)
     batch = {"chosen": rows, "rejected": rows, **{f"other_{number}": 1 for number in range(40)}}
@@ -222,7 +222,7 @@ def test_position_ids_with_image_positions_split_a_row_only_where_a_document_beg
          "attention_mask: must have only 0 and 1"),
     ],
 )  # fmt: skip
-def test_an_unreadable_batch_is_an_error(batch: dict[str, Any], message: str) -> None:
+def test_a_trainer_batch_that_cannot_be_read_is_an_error(batch: dict[str, Any], message: str) -> None:
     with pytest.raises(floptally.Error, match=f"^{message}"):
         callbacks.batch_arguments(batch)
 
@@ -251,7 +251,7 @@ def test_progress_bar_shows_rounded_mfu_and_tflops() -> None:
     assert callbacks.postfix(meter) == f"MFU {100 * meter.run.mfu:.1f}% | {meter.run.tflops_per_gpu:.0f} TFLOP/s"
 
 
-def test_meter_adapter_pauses_and_discards_steps_and_begins_new_intervals() -> None:
+def test_a_meter_adapter_for_custom_training_loops_can_pause_and_discard_a_step_and_begin_a_new_interval() -> None:
     meter = new_meter()
     adapter = callbacks.MeterAdapter(meter, clock=TestClock(), prefix="mine/")
     assert adapter.scalars() == {}
@@ -284,7 +284,7 @@ def test_meter_adapter_pauses_and_discards_steps_and_begins_new_intervals() -> N
         first.add([1])
 
 
-def test_the_first_tensor_of_a_batch_without_keys_is_read_as_token_ids_and_a_possible_mask_after_it_is_an_error() -> None:
+def test_the_first_tensor_of_a_batch_without_keys_is_read_as_token_ids_and_a_second_tensor_that_may_be_a_mask_is_an_error() -> None:
     ids, labels = torch.randint(2, 32, (3, 5)), torch.full((3, 5), -100)
     for batch in (ids, [ids], (ids, labels), [ids, torch.zeros(3)], [ids, torch.ones(3, 5)], ids.numpy(), [{"input_ids": ids}, labels]):
         assert floptally.flops(CONFIG, **callbacks.batch_arguments(batch)).total == work_of([5, 5, 5]).total
@@ -377,7 +377,7 @@ def test_hugging_face_trainer_logs_the_scalars_of_each_step(tmp_path: Path, atta
     assert callback.postfix.startswith("MFU ")
 
 
-def test_hugging_face_loggers_see_the_scalars_of_an_attached_callback(tmp_path: Path) -> None:
+def test_hugging_face_loggers_see_the_scalars_of_an_attached_meter_callback(tmp_path: Path) -> None:
     llama()
     import transformers
 
@@ -434,7 +434,7 @@ def test_hugging_face_trainer_resumes_the_meter_from_a_checkpoint(tmp_path: Path
     assert again.run.seconds > first.run.seconds
 
 
-def test_hugging_face_generation_and_failed_steps_are_not_counted(tmp_path: Path) -> None:
+def test_the_hugging_face_callback_does_not_count_generation_and_failed_steps(tmp_path: Path) -> None:
     meter = new_meter()
     trainer, callback = trainer_in(tmp_path, meter, max_steps=1)
     compute, calls = trainer.compute_loss, []
@@ -515,7 +515,7 @@ def test_lightning_loggers_have_the_scalars_of_each_step(tmp_path: Path) -> None
     assert not meter.in_step
 
 
-def test_lightning_accumulates_batches_into_one_step_and_skips_validation(tmp_path: Path) -> None:
+def test_the_lightning_callback_accumulates_batches_into_one_step_and_skips_validation(tmp_path: Path) -> None:
     meter = new_meter()
     _, logged = lightning_run(tmp_path, meter, accumulate_grad_batches=4, val_check_interval=2)
     # Four batches, and the two that were left at the end of the epoch.
@@ -524,7 +524,7 @@ def test_lightning_accumulates_batches_into_one_step_and_skips_validation(tmp_pa
     assert meter.last_step.useful == work_of(LENGTHS[8:], 8).total
 
 
-def test_lightning_logs_an_interval_every_n_steps(tmp_path: Path) -> None:
+def test_the_lightning_callback_logs_an_interval_every_n_steps(tmp_path: Path) -> None:
     meter = new_meter()
     callback = callbacks.LightningMeter(meter, every_n_steps=4, progress_bar=False, prefix="train/x_")
     trainer, logged = lightning_run(tmp_path, meter, callbacks=[callback])
@@ -533,7 +533,7 @@ def test_lightning_logs_an_interval_every_n_steps(tmp_path: Path) -> None:
     assert callback.postfix == callbacks.postfix(meter)
 
 
-def test_lightning_resumes_the_meter_from_a_checkpoint(tmp_path: Path) -> None:
+def test_the_lightning_callback_resumes_the_meter_from_a_checkpoint(tmp_path: Path) -> None:
     trainer, _ = lightning_run(tmp_path, new_meter(), batches=2)
     trainer.save_checkpoint(tmp_path / "two.ckpt")
     again = new_meter()
@@ -542,7 +542,7 @@ def test_lightning_resumes_the_meter_from_a_checkpoint(tmp_path: Path) -> None:
     assert again.run.useful == work_of(LENGTHS[:4] + LENGTHS[:8], 8).total
 
 
-def test_lightning_does_not_count_a_failed_step(tmp_path: Path) -> None:
+def test_the_lightning_callback_does_not_count_a_failed_step(tmp_path: Path) -> None:
     lightning = pytest.importorskip("lightning", reason="Lightning is not installed")
 
     class Fails(lightning.Callback):  # type: ignore[name-defined,misc,unused-ignore]

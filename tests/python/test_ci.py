@@ -70,7 +70,7 @@ def test_tests_listed_as_passed_before_are_skipped_unless_their_file_checks_for_
     assert listed(f"--passed-before={tmp_path / 'passed'}") == [test for test in every if test != first]
 
 
-def test_ci_schedules_long_checks_and_wheel_builds_and_each_wheel_runs_the_self_test() -> None:
+def test_ci_runs_long_checks_and_wheel_builds_on_a_schedule_and_runs_the_self_test_of_each_wheel() -> None:
     long, wheels = ((ROOT / ".github/workflows" / name).read_text() for name in ("long.yml", "wheels.yml"))
     assert "schedule: [{cron:" in long and "schedule: [{cron:" in wheels
     assert "constraints" not in long.partition("jobs:")[2]  # the newest releases

@@ -22,7 +22,7 @@ MODEL = floptally.cost(CONFIG)
 BATCH: dict[str, Any] = {"lengths": [8192, 300], "row_length": 8192}
 
 
-def test_total_and_terms_of_each_convention_in_a_comparison_add_up_to_the_exact_count() -> None:
+def test_total_and_difference_terms_of_each_convention_in_a_comparison_add_up_to_the_exact_count() -> None:
     result = MODEL.compare(**BATCH)
     assert list(result.conventions) == [one.name for one in floptally.conventions()]
     assert result.exact == MODEL.total_flops(**BATCH)
@@ -79,7 +79,7 @@ def test_missing_or_invalid_comparison_input_is_an_error_that_names_the_field(ar
 @pytest.mark.parametrize(
     "grids", [{"pixels": [(1, 64, 32), (1, 128, 16)]}, {"grid_thw": [(1, 4, 4), (1, 2, 3)], "condition_grid_thw": [(1, 2, 2), (1, 1, 3)]}]
 )
-def test_comparison_counts_images_like_the_function_flops(grids: dict[str, Any]) -> None:
+def test_a_comparison_counts_images_like_the_function_flops(grids: dict[str, Any]) -> None:
     model = floptally.cost({"_class_name": "FluxTransformer2DModel", "num_layers": 1, "num_single_layers": 1})
     result = model.compare(encoder_lengths=[7, 5], **grids)
     assert result.exact == model.total_flops(encoder_lengths=[7, 5], **grids) > 0
@@ -154,7 +154,7 @@ def test_hf_6nd_convention_with_lora_gives_the_flops_that_the_trainer_logs_for_a
         assert cost.total_flops(convention="hf_6nd", plan=cost.plan, lengths=[10, 10]) == logged, targets
 
 
-def test_comparison_explains_a_number_that_is_off_by_a_constant_factor_and_a_log_of_a_larger_batch(tmp_path: pathlib.Path) -> None:
+def test_a_comparison_explains_a_dashboard_number_off_by_a_constant_factor_and_a_training_log_of_a_larger_batch(tmp_path: pathlib.Path) -> None:
     verl = MODEL.flops(convention="verl", **BATCH).measure(2.5, gpus=8, accelerator="H100 SXM")
     result = MODEL.compare(observed=f"{8 * verl.tflops_per_gpu:.2f}TFLOP/s", seconds=2.5, gpus=8, **BATCH)
     assert [(one.name, one.factor, one.cause) for one in result.matches] == [
@@ -182,7 +182,7 @@ def test_comparison_explains_a_number_that_is_off_by_a_constant_factor_and_a_log
         ({"gpus": 8, "observed": "3TFLOP/s"}, "", "log: already contains rates and seconds"),
     ],
 )
-def test_a_log_without_known_throughput_lines_is_an_error(
+def test_a_training_log_without_known_throughput_lines_is_an_error(
     tmp_path: pathlib.Path, arguments: dict[str, Any], text: str, message: str
 ) -> None:
     path = tmp_path / "train.log"

@@ -47,7 +47,7 @@ def test_a_cost_is_counted_by_the_plan_that_is_stored_in_the_cost(llama):
     assert planned.flops(tally=tally).total == lora
 
 
-def test_copies_pickles_sums_and_products_of_a_cost_keep_its_plan(llama):
+def test_a_plan_stored_in_a_cost_is_kept_by_pickles_and_sums_and_products_of_the_cost(llama):
     planned = llama.planned(LORA)
     assert planned != llama and planned == llama.planned(LORA)
     assert pickle.loads(pickle.dumps(planned)) == planned
@@ -57,7 +57,7 @@ def test_copies_pickles_sums_and_products_of_a_cost_keep_its_plan(llama):
         planned + llama
 
 
-def test_number_of_forward_passes_defaults_to_one_per_tally():
+def test_a_batch_counts_one_forward_pass_if_no_number_of_passes_is_given():
     row = floptally.Entry("table", floptally.Mask.measured("passes"), "linear", 100)
     cost = floptally.Cost.from_entries([row, ("head", "tokens", "linear", 1)])
     assert cost.flops(lengths=[5, 6]).useful.forward == 100 + 11
@@ -85,7 +85,7 @@ def test_a_config_that_is_not_json_is_an_error_that_names_the_field_config():
     assert floptally.cost({**LLAMA_3_8B, "dtype": object()}).parameters == floptally.cost(LLAMA_3_8B).parameters
 
 
-def test_infinity_in_a_config_is_an_error_only_in_a_key_that_is_read():
+def test_an_infinite_number_in_a_config_is_an_error_only_in_a_key_that_the_spec_reads():
     odd = {**LLAMA_3_8B, "time_step_limit": [0.0, float("inf")]}
     assert floptally.cost(odd) == floptally.cost(LLAMA_3_8B)
     with pytest.raises(floptally.Error, match="^hidden_size: .*Infinity"):
@@ -135,7 +135,7 @@ def by_cost(cost, **batch):
     return view.forward, view.backward
 
 
-def test_a_model_is_found_inside_wrapper_classes():
+def test_the_function_cost_finds_a_model_inside_wrapper_classes():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     model = llama_of(None)
     plain = floptally.cost(model)
@@ -349,7 +349,7 @@ def test_an_adapter_on_an_unknown_matrix_is_an_error_that_suggests_the_function_
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
-def test_the_peft_example_on_the_docs_page_python_runs(capsys):
+def test_the_peft_example_on_the_docs_page_python_runs_without_errors(capsys):
     pytest.importorskip("peft", reason="peft is not installed")
     pytest.importorskip("transformers", reason="transformers is not installed")
     from test_readme import blocks

@@ -18,7 +18,7 @@ LAST = floptally.Plan(phase="forward", logits="last")
 MODEL = floptally.cost(LLAMA_3_8B)
 
 
-def test_a_decoding_request_has_its_published_flops() -> None:
+def test_flops_of_a_decoding_request_equal_published_numbers() -> None:
     assert MODEL.flops(requests=[(2000, 38)], plan=FORWARD).total == 31_662_244_626_432
     assert MODEL.flops(requests=[(2000, 38)], plan=LAST).total == 29_561_948_995_584
     assert MODEL.total_flops(requests=[(2000, 38)], plan=FORWARD, logits="last") == 29_561_948_995_584
@@ -50,7 +50,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", [*CONFIGS, "top-k absorbed", "latent absorbed"])
-def test_flops_of_a_decoding_request_equal_the_sum_over_its_passes(name: str) -> None:
+def test_flops_of_a_decoding_request_equal_the_sum_over_its_prefill_and_decode_passes(name: str) -> None:
     kind, _, absorbed = name.partition(" ")
     model = floptally.cost(CONFIGS[kind], mla="absorbed" if absorbed else "expanded")
     dice = random.Random(3)
@@ -66,7 +66,7 @@ def test_flops_of_a_decoding_request_equal_the_sum_over_its_passes(name: str) ->
             assert closed.to_dict() == model.flops(new_tokens=listed, plan=plan).to_dict()
 
 
-def test_bytes_of_a_decoding_request_equal_those_of_its_engine_steps() -> None:
+def test_bytes_of_a_decoding_request_equal_the_sum_over_its_engine_steps() -> None:
     model = floptally.cost(CONFIGS["states"])
     requests = [(20, 5), (7, 9), (30, 1)]
     moved = model.bytes(requests=requests, plan=LAST)

@@ -154,7 +154,7 @@ def work_of(meter: Meter, **batch: Any) -> int:
     return meter.cost.flops(**batch).total
 
 
-def test_a_deferred_step_joins_the_totals_as_soon_as_its_gpu_copies_are_done_and_nothing_waits_for_them(meter: Meter, gpu: Gpu) -> None:
+def test_a_deferred_step_joins_the_totals_of_a_meter_without_any_waiting_once_its_gpu_copies_are_done(meter: Meter, gpu: Gpu) -> None:
     first, second = Tensor([0, 700, 6000, 8192]), Tensor([0, 8192])
     with meter.step(seconds=0.5):
         meter.add(cu_seqlens=first)
@@ -204,7 +204,7 @@ def test_methods_of_a_meter_have_the_names_of_tally_methods_and_accept_gpu_array
         meter.add_new_tokens([1, 2], [3])
 
 
-def test_an_open_step_is_unchanged_while_earlier_deferred_steps_join_the_totals(meter: Meter, gpu: Gpu) -> None:
+def test_an_open_step_of_a_meter_is_unchanged_while_earlier_deferred_steps_join_the_totals(meter: Meter, gpu: Gpu) -> None:
     with meter.step(seconds=1.0):
         meter.add(lengths=Tensor([100]))
     meter.begin_step()
@@ -256,7 +256,7 @@ def test_every_batch_argument_may_be_a_gpu_tensor_and_counts_with_its_value_at_t
         assert meter.last_step.padded == meter.cost.flops(**batch).padded.total
 
 
-def test_expert_visits_may_be_counted_on_the_gpu(gpu: Gpu) -> None:
+def test_a_meter_accepts_measured_counts_in_gpu_tensors(gpu: Gpu) -> None:
     config = {
         "model_type": "mixtral", "vocab_size": 32000, "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
         "num_attention_heads": 4, "num_key_value_heads": 2, "num_local_experts": 8, "num_experts_per_tok": 2,
@@ -277,7 +277,7 @@ def test_gpu_arrays_of_other_libraries_are_read_through_dlpack(meter: Meter, gpu
     assert meter.run.useful == work_of(meter, lengths=[5, 4])
 
 
-def test_each_gpu_has_its_own_copy_event(meter: Meter, gpu: Gpu) -> None:
+def test_a_deferred_step_with_tensors_on_two_gpus_waits_for_a_copy_event_of_each_gpu(meter: Meter, gpu: Gpu) -> None:
     with meter.step(seconds=1.0):
         meter.add(cu_seqlens=Tensor([0, 5, 9]), cu_seqlens_padded=Tensor([0, 8, 16], device=1))
     assert gpu.asked == ["copy", "copy", "record", "record"]
@@ -287,7 +287,7 @@ def test_each_gpu_has_its_own_copy_event(meter: Meter, gpu: Gpu) -> None:
     assert meter.run.padded == work_of(meter, lengths=[8, 8])
 
 
-def test_an_invalid_deferred_tensor_is_an_error_that_names_its_step_and_loses_no_other_step(meter: Meter, gpu: Gpu) -> None:
+def test_an_invalid_deferred_tensor_is_an_error_that_names_the_step_and_loses_no_other_step(meter: Meter, gpu: Gpu) -> None:
     with meter.step(seconds=1.0):
         meter.add(lengths=[11])
     with meter.step(seconds=1.0):
@@ -336,7 +336,7 @@ def test_an_invalid_time_at_the_end_of_a_step_leaves_the_step_open(meter: Meter,
     assert meter.run.tokens == 5
 
 
-def test_an_invalid_keyword_or_a_closed_step_is_an_error_before_any_gpu_tensor_is_copied(meter: Meter, gpu: Gpu) -> None:
+def test_an_invalid_keyword_argument_or_a_closed_step_is_an_error_before_any_gpu_tensor_is_copied(meter: Meter, gpu: Gpu) -> None:
     with pytest.raises(floptally.Error, match="^microbatch: was added outside of a step"):
         meter.add(lengths=Tensor([5]))
     meter.begin_step()
@@ -479,7 +479,7 @@ def test_trainer_callbacks_count_batches_on_a_gpu_with_deferred_steps(meter: Met
     assert meter.last_step.tokens == 7
 
 
-def test_trainer_callbacks_leave_out_a_step_that_fails_after_its_gpu_batch_was_copied(meter: Meter, gpu: Gpu) -> None:
+def test_trainer_callbacks_leave_out_a_step_that_fails_after_the_copy_of_its_gpu_batch(meter: Meter, gpu: Gpu) -> None:
     adapter = callbacks.MeterAdapter(meter)
 
     def ran(*bounds: Any) -> None:
@@ -506,7 +506,7 @@ def test_trainer_callbacks_leave_out_a_step_that_fails_after_its_gpu_batch_was_c
     assert set(adapter.scalars()) > {"train/batches_left_out"}
 
 
-def test_an_invalid_deferred_batch_reports_its_error_and_its_step_is_left_out(meter: Meter) -> None:
+def test_an_invalid_deferred_batch_reports_an_error_and_the_step_of_the_batch_is_left_out(meter: Meter) -> None:
     class Late:
         def __init__(self, arguments: Any) -> None:
             self.given, self.problem = arguments, None
@@ -536,7 +536,7 @@ def test_an_invalid_deferred_batch_reports_its_error_and_its_step_is_left_out(me
     assert str(late[1].problem).startswith("lengths[0]: must be")
 
 
-def test_trainer_callbacks_that_reduce_over_ranks_join_the_reduction_even_if_they_leave_out_a_step(meter: Meter, gpu: Gpu) -> None:
+def test_trainer_callbacks_that_reduce_over_ranks_join_the_reduction_even_in_a_step_that_is_left_out(meter: Meter, gpu: Gpu) -> None:
     sums = []
 
     def reduce(mine: floptally.Tally) -> floptally.Tally:
@@ -556,7 +556,7 @@ def test_trainer_callbacks_that_reduce_over_ranks_join_the_reduction_even_if_the
     assert (sums, meter.run.tokens) == ([0, 6], 6)
 
 
-def test_the_deferred_example_on_the_docs_page_python_runs(meter: Meter, gpu: Gpu) -> None:
+def test_the_deferred_example_on_the_docs_page_python_runs_without_errors(meter: Meter, gpu: Gpu) -> None:
     from test_readme import blocks
 
     lines = next(one for one in blocks("docs/python.md") if "meter.finish()" in one)

@@ -264,7 +264,7 @@ def test_tallies_and_device_tallies_and_meters_accept_the_same_calls_for_adding_
             to.add_new_tokens(array(lengths), array(parts[:2]))
 
 
-def test_a_device_tally_counts_hstu_samples_like_a_tally(host: Host) -> None:
+def test_a_device_tally_counts_hstu_samples_like_a_host_tally(host: Host) -> None:
     masks = [floptally.Mask.hstu()]
     parts = [(3, 500, 4, 2), (0, 20, 0, 2), (1, 0, 7, 2)]
     counted, expected = floptally.DeviceTally(masks), floptally.Tally(masks)
@@ -356,7 +356,7 @@ def test_adding_a_batch_to_a_device_tally_is_one_kernel_launch_without_other_cos
     assert [one.tokens for one in polled if one is not None] == [9 + 9 + 9 + 2]
 
 
-def test_each_replay_of_a_cuda_graph_counts_its_batch_and_takes_a_snapshot(mistral: floptally.Cost, host: Host) -> None:
+def test_a_device_tally_in_a_cuda_graph_adds_its_batch_and_takes_a_snapshot_of_its_sums_at_each_replay(mistral: floptally.Cost, host: Host) -> None:
     counted = floptally.DeviceTally(mistral)
     cu_seqlens = Tensor([0, 700, 6000])
     stream = host.stream()
@@ -487,7 +487,7 @@ def test_a_device_tally_uses_the_passed_stream_or_the_current_one_of_pytorch_or_
     assert counted.read().tokens == 10 * 5
 
 
-def test_the_current_pytorch_stream_is_queried_for_the_device_of_the_tally(
+def test_a_device_tally_asks_pytorch_for_the_current_stream_of_the_device_of_the_tally(
     mistral: floptally.Cost, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import types
@@ -508,7 +508,7 @@ def test_the_current_pytorch_stream_is_queried_for_the_device_of_the_tally(
     assert counted.read().tokens == 5
 
 
-def test_gpu_input_memory_is_kept_alive_until_a_later_snapshot_is_read(mistral: floptally.Cost) -> None:
+def test_a_device_tally_keeps_gpu_input_memory_alive_until_a_later_snapshot_of_its_sums_is_read(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     first, second, third = (Tensor([5]) for _ in range(3))
     counted.add(lengths=first)
@@ -527,7 +527,7 @@ def test_gpu_input_memory_is_kept_alive_until_a_later_snapshot_is_read(mistral: 
     assert third.deleted == 1  # of a call that failed at once
 
 
-def test_gpu_input_memory_is_kept_alive_if_snapshots_come_from_earlier_cuda_graph_replays(mistral: floptally.Cost, host: Host) -> None:
+def test_a_device_tally_in_a_replayed_cuda_graph_keeps_new_input_tensors_alive_until_a_snapshot_contains_them(mistral: floptally.Cost, host: Host) -> None:
     counted = floptally.DeviceTally(mistral)
     handle = ctypes.c_void_p(host.stream())
     host.cudaStreamBeginCapture(handle, 0)
@@ -557,7 +557,7 @@ def test_a_device_tally_on_another_gpu_leaves_the_current_gpu_unchanged(mistral:
     assert counted.read().tokens == 5
 
 
-def test_statistics_without_a_gpu_kernel_are_an_error_before_any_gpu_call(host: Host) -> None:
+def test_a_device_tally_refuses_statistics_that_have_no_gpu_kernel_before_any_gpu_call(host: Host) -> None:
     own = floptally.Mask.from_callable("every_key_twice", lambda length, past, keys: 2 * length * length)
     before = host.counts()
     with pytest.raises(floptally.Error, match="these kernels were compiled without this statistic"):
@@ -565,7 +565,7 @@ def test_statistics_without_a_gpu_kernel_are_an_error_before_any_gpu_call(host: 
     assert host.counts() - before == (0, 0, 0, 0)
 
 
-def test_the_python_example_on_the_docs_page_cuda_runs(mistral: floptally.Cost) -> None:
+def test_the_python_example_on_the_docs_page_cuda_runs_without_errors(mistral: floptally.Cost) -> None:
     from test_readme import blocks
 
     lines = next(one for one in blocks("docs/cuda.md") if "DeviceTally(model)" in one)

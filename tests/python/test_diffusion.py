@@ -39,7 +39,7 @@ def test_an_image_size_in_pixels_becomes_the_latent_grid_of_the_spec() -> None:
     assert again.total_flops(pixels=[(1, 64, 32), (1, 16, 48)], **batch) == cells.total
 
 
-def test_padding_of_latents_and_texts_counts_only_as_padded() -> None:
+def test_padding_of_latents_and_texts_counts_as_padded_flops_and_not_as_useful_flops() -> None:
     model = floptally.cost(SD3)
     batch: dict[str, Any] = {"grid_thw": [(1, 8, 4), (1, 2, 6)], "encoder_lengths": [7, 3]}
     padded = model.flops(**batch, grid_thw_padded=[(1, 8, 8)], encoder_lengths_padded=[16])
@@ -85,7 +85,7 @@ def write_pipeline(folder: pathlib.Path) -> None:
         (folder / name).write_text(json.dumps(config))
 
 
-def test_condition_images_count_with_the_image_to_generate() -> None:
+def test_condition_images_of_a_diffusion_sample_add_their_tokens_to_those_of_the_generated_image() -> None:
     model = floptally.cost(FLUX)
     edited = model.flops(grid_thw=[(1, 8, 8)], encoder_lengths=[7], condition_grid_thw=[(1, 4, 4), (1, 2, 3)])
     assert edited.total == model.flops(grid_thw=[(1, 1, 64 + 16 + 6)], encoder_lengths=[7]).total

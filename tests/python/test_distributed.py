@@ -278,14 +278,14 @@ def test_a_reduction_can_be_built_once_and_used_every_step(ranks: list[dict[str,
         ("visits of every stage", "count: was added 8 times for 4 microbatches, but its scope expects 1 additions for each"),
     ],
 )
-def test_ranks_with_contradicting_scopes_layouts_or_counts_both_raise_an_error(
+def test_contradicting_scopes_or_layouts_or_counts_of_two_ranks_raise_an_error_on_both_ranks(
     ranks: list[dict[str, Any]], name: str, text: str
 ) -> None:
     assert ranks[0][name].startswith(f"error: {text}")
     assert ranks[1][name].startswith(f"error: {text}")
 
 
-def test_a_rank_with_an_error_does_not_leave_the_other_rank_waiting(ranks: list[dict[str, Any]]) -> None:
+def test_an_error_on_one_rank_does_not_leave_the_other_rank_waiting(ranks: list[dict[str, Any]]) -> None:
     problem = "must be the same as those of the reduction: make the tally with the masks() of the same model"
     assert ranks[1]["refusal"] == f"error: masks: {problem}"
     assert ranks[0]["refusal"] == "error: sum: rank 1 failed: look at the error of that rank"
@@ -299,7 +299,7 @@ def test_reduction_over_ranks_compares_unsigned_integers_and_lets_sums_wrap_arou
     assert ranks[0]["sum"] == ranks[1]["sum"] == [HIGH + 12, HIGH + 4, HIGH]
 
 
-def test_ratios_and_extremes_over_ranks_accept_a_rank_without_tokens(ranks: list[dict[str, Any]]) -> None:
+def test_a_rank_without_tokens_can_join_a_reduction_of_ratios_or_of_minimum_and_maximum(ranks: list[dict[str, Any]]) -> None:
     for found in ranks:
         assert found["ratio"] == [3, 4]
         assert found["extremes"] == [3, 5, HIGH + 2]
@@ -313,7 +313,7 @@ def test_a_meter_with_a_reduced_tally_counts_all_ranks(ranks: list[dict[str, Any
     assert ranks[0]["metered by itself"] == ranks[1]["metered by itself"] == ranks[0]["metered"]
 
 
-def test_samples_exchanged_by_all_to_all_arrive_and_return_to_their_ranks(ranks: list[dict[str, Any]]) -> None:
+def test_samples_exchanged_between_ranks_by_all_to_all_arrive_and_return_to_their_ranks(ranks: list[dict[str, Any]]) -> None:
     def sample(i: int) -> list[int]:
         return [100 * i + k for k in range(SIZES[i])]
 
@@ -335,7 +335,7 @@ def test_a_sample_payload_that_is_missing_on_one_rank_is_an_error_on_both_ranks(
         assert found["plans differ"] == f"error: sizes: {problem}"
 
 
-def test_a_declared_scope_that_contradicts_the_statistics_of_the_ranks_is_an_error(ranks: list[dict[str, Any]]) -> None:
+def test_a_declared_reduction_scope_that_contradicts_the_statistics_of_the_ranks_is_an_error(ranks: list[dict[str, Any]]) -> None:
     for rank, found in enumerate(ranks):
         assert found["held"] == "held"
         assert found["held elsewhere"].startswith("error: tokens: ranks 0 and 1, which differ in cp, are declared")
@@ -352,7 +352,7 @@ class Alone:
         """Changes nothing."""
 
 
-def test_per_sequence_ratios_first_add_the_context_parallel_slices_of_each_sequence() -> None:
+def test_a_reduction_of_ratios_per_sequence_first_adds_the_context_parallel_slices_of_each_sequence() -> None:
     from floptally import distributed
 
     layout = floptally.ParallelLayout(rank=0)

@@ -52,7 +52,7 @@ def test_the_function_expect_counts_the_published_runs_below_the_mfu_of_the_user
     assert without.below is None and without.quantile is None and len(without.runs) == 20
 
 
-def test_a_published_run_has_the_smallest_distance_to_itself() -> None:
+def test_the_function_expect_finds_a_published_run_as_the_nearest_run_to_itself() -> None:
     table = json.loads((SOURCE / "examples" / "data" / "published_runs.json").read_text())
     for name, accelerator, precision, length, gpus in (
         ("Qwen3 235B-A22B", "GB300", "fp8", 4096, 256),
@@ -67,7 +67,7 @@ def test_a_published_run_has_the_smallest_distance_to_itself() -> None:
         assert nearest.distance == 0
 
 
-def test_a_mixture_of_experts_model_is_nearer_to_other_such_models_than_to_dense_models_of_equal_work() -> None:
+def test_a_mixture_of_experts_model_is_nearer_to_other_mixture_of_experts_models_than_to_dense_models_of_equal_work() -> None:
     config = {"model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"], "vocab_size": 151936, "hidden_size": 2048,
               "intermediate_size": 6144, "moe_intermediate_size": 768, "num_hidden_layers": 48, "num_attention_heads": 32,
               "num_key_value_heads": 4, "head_dim": 128, "num_experts": 128, "num_experts_per_tok": 8}  # fmt: skip
@@ -109,7 +109,7 @@ def test_the_function_expect_raises_an_error_for_an_unknown_model_type() -> None
         floptally.expect({"model_type": "no_such_type"}, **H100)
 
 
-def test_contradicting_options_of_floptally_expect_are_errors() -> None:
+def test_contradicting_options_of_the_function_expect_are_errors() -> None:
     for options, message in (
         (["--all", "--mfu", "40%"], "mfu: is about one run, but --all shows every run"),
         (["--config", CONFIG, "--lengths", "512"], "accelerator: is missing"),
@@ -122,7 +122,7 @@ def test_contradicting_options_of_floptally_expect_are_errors() -> None:
         assert done.stderr.startswith(f"floptally: error: {message}")
 
 
-def test_the_function_expect_computes_the_mfu_of_the_user_from_seconds() -> None:
+def test_the_function_expect_computes_the_mfu_of_a_user_run_from_the_measured_step_time() -> None:
     step = ["--config", CONFIG, "--lengths", "8192", "--accelerator", "H100 SXM", "--gpus", "1", "--seconds", "1"]
     own = json.loads(printed(*step, "--format", "json"))["own"]["mfu"]
     assert own == pytest.approx(floptally.cost(CONFIG).flops(lengths=[8192]).total / 989e12)

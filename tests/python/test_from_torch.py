@@ -303,7 +303,7 @@ class Odd(nn.Module):
         return self.out(torch.einsum("bnk,bkv->bnv", self.q(x), state))
 
 
-def test_an_unusual_layer_written_by_hand_is_counted_as_it_runs():
+def test_causal_and_grouped_convolutions_and_linear_attention_written_by_hand_are_counted_as_they_run():
     cost = floptally.from_torch(Odd(), {"x": torch.zeros(2, 9, 12)})
     rows = {(row.component, row.unit, row.kind): row.flops_per_unit for row in cost.entries}
     # Three positions more than tokens, of 4 x 12 x 12 multiply-adds; the input needs no gradient.
@@ -319,7 +319,7 @@ def test_an_unusual_layer_written_by_hand_is_counted_as_it_runs():
     assert any("grouped" in note and str(2 * (2 * 12 * 12 // 3)) in note for note in cost.notes)
 
 
-def test_a_layer_used_twice_counts_twice_and_is_stored_once():
+def test_a_layer_that_a_model_uses_twice_counts_twice_and_is_stored_once_in_the_cost():
     class Twice(nn.Module):
         def __init__(self):
             super().__init__()
@@ -349,7 +349,7 @@ def test_a_model_with_frozen_weights_counts_the_matmuls_that_autograd_runs():
     assert any("frozen" in note for note in cost.notes)
 
 
-def test_modules_without_effect_on_the_loss_count_forward_only():
+def test_modules_without_effect_on_the_loss_count_only_their_forward():
     class Aside(nn.Module):
         def __init__(self):
             super().__init__()
@@ -540,7 +540,7 @@ def test_a_model_of_fixed_input_size_with_a_data_dependent_mask_is_counted_with_
 
 
 @pytest.mark.parametrize("power", [1, 2])
-def test_attention_weights_by_relu_depend_on_data_and_are_an_error_without_masks(power):
+def test_attention_weights_computed_by_relu_depend_on_data_and_are_an_error_without_masks(power):
     class Attention(nn.Module):
         def __init__(self, function):
             super().__init__()
@@ -568,7 +568,7 @@ def test_masks_passed_by_the_caller_may_differ_by_module():
     assert {row.component for row in cost.entries if isinstance(row.unit, Mask)} == {"blocks.*"}
 
 
-def test_prefix_tokens_added_by_the_model_need_a_bidirectional_mask():
+def test_prefix_tokens_that_a_model_prepends_are_counted_by_a_bidirectional_mask_and_a_causal_mask_for_them_is_an_error():
     class Prefix(nn.Module):
         def __init__(self):
             super().__init__()
@@ -589,7 +589,7 @@ def test_prefix_tokens_added_by_the_model_need_a_bidirectional_mask():
 # Names.
 
 
-def test_long_module_names_are_shortened_at_their_start():
+def test_a_long_module_name_loses_its_middle_part_in_the_component_name_of_a_cost():
     class Deep(nn.Module):
         def __init__(self):
             super().__init__()
@@ -687,7 +687,7 @@ def test_flops_that_do_not_fit_any_formula_of_the_length_are_an_error_that_names
         floptally.from_torch(Root(function), {"x": torch.zeros(2, 9, 6)})
 
 
-def test_contrastive_products_count_measured_pairs_of_samples():
+def test_matmuls_of_a_contrastive_loss_are_counted_by_the_measured_number_of_sample_pairs():
     cost = floptally.from_torch(Root(contrastive), {"x": torch.zeros(2, 9, 6)})
     assert any("measured(sample_pairs)" in note for note in cost.notes)
     seen = by_phase(cost, "torch_flop_counter_eager", lengths=[21] * 4, measured={"sample_pairs": 16})
@@ -856,7 +856,7 @@ class Routed(nn.Module):
         return out + self.gate(flat).sum()
 
 
-def test_the_option_real_counts_data_dependent_work_on_real_tensors():
+def test_data_dependent_work_of_a_model_is_counted_on_real_tensors_if_the_caller_asks_for_it():
     inputs = lambda batch, length: torch.randn(batch, length, 6)
     with pytest.raises(floptally.Error, match="real=True runs it on real tensors$"):
         floptally.from_torch(Routed(), inputs)
@@ -992,7 +992,7 @@ def test_nested_tensors_that_cannot_be_counted_are_errors_that_say_why(inputs, o
 # Other kernels.
 
 
-def test_flex_attention_is_counted_by_its_block_mask():
+def test_flex_attention_is_counted_by_the_block_mask_of_the_call():
     flex = pytest.importorskip("torch.nn.attention.flex_attention")
 
     class Flex(nn.Module):
@@ -1289,7 +1289,7 @@ class Integers(nn.Module):
         return x.argmax(-1)
 
 
-def test_counting_leaves_the_parameters_gradients_and_hooks_of_a_model_unchanged():
+def test_counting_leaves_parameters_and_gradients_and_hooks_of_a_model_unchanged():
     model = HandWritten()
     before = {name: (id(p), p.clone(), p.grad) for name, p in model.named_parameters()}
     floptally.from_torch(model, {"ids": torch.zeros(2, 9, dtype=torch.long)})
@@ -1317,7 +1317,7 @@ class Chunked(nn.Module):
 
 
 @pytest.mark.parametrize("chunk", [16, 64, 100])
-def test_matmuls_over_padded_chunks_are_counted_by_the_number_of_chunks(chunk):
+def test_matmuls_over_padded_chunks_are_counted_by_the_number_of_chunks_of_a_sequence(chunk):
     cost = floptally.from_torch(Chunked(chunk), {"x": torch.zeros(2, 9, 6)})
     assert f"counts by chunks of {chunk} tokens, of which the last one is filled up" in cost.notes
     for batch, length in ((3, 21), (2, chunk), (1, 4 * chunk + 1)):
@@ -1356,7 +1356,7 @@ def scan_by_chunks(parts, chunk_size=16):
     return scanned(parts, chunk_size)
 
 
-def test_scan_work_between_chunks_counts_the_same_as_pytorch():
+def test_scan_flops_between_chunks_of_a_sequence_equal_the_count_of_pytorch():
     cost = floptally.from_torch(NamedScan(), {"x": torch.zeros(2, 9, 6)})
     for batch, length in ((3, 21), (2, 32), (1, 65)):
         seen = by_phase(cost, "torch_flop_counter_eager", lengths=[length] * batch)
@@ -1364,7 +1364,7 @@ def test_scan_work_between_chunks_counts_the_same_as_pytorch():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_scan_of_a_second_mamba_layer_is_counted_by_chunks():
+def test_the_scan_of_a_second_mamba_layer_is_counted_by_the_number_of_chunks():
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     sizes = {"hidden_size": 64, "num_heads": 16, "head_dim": 8, "state_size": 8, "n_groups": 1, "vocab_size": 50}
     config = transformers.Mamba2Config(**sizes, num_hidden_layers=2, chunk_size=16, use_cache=False)
@@ -1422,7 +1422,7 @@ CHANCE = "what runs depends on data: a random number is taken as its mean, 0.5"
         (lambda x: torch.rand(()).item() < 0.7, True, CHANCE),
     ],
 )
-def test_a_note_says_that_branches_are_taken_as_for_finite_numbers_and_the_mean_of_random_numbers(decide, runs, note):
+def test_a_note_says_which_way_a_data_dependent_branch_of_the_model_was_taken(decide, runs, note):
     cost = floptally.from_torch(Decided(decide), {"x": torch.zeros(2, 9, 6)})
     assert note in cost.notes
     assert cost.flops(lengths=[50]).useful.forward == 2 * 36 * 50 * (2 if runs else 1)
@@ -1454,7 +1454,7 @@ def ids_of(batch, length):
     return ids
 
 
-def test_integers_of_the_example_input_decide_data_dependent_branches():
+def test_a_branch_that_depends_on_integer_inputs_follows_the_integers_of_the_example_input():
     cost = floptally.from_torch(Chosen(), lambda batch, length: ids_of(batch, 2 * length), lengths=[4, 7, 9, 12, 20])
     assert "what runs depends on data: integers of the inputs are those of the example" in cost.notes
     for batch, length in ((3, 11), (1, 30)):
@@ -1462,7 +1462,7 @@ def test_integers_of_the_example_input_decide_data_dependent_branches():
         assert seen == counted_by_pytorch(Chosen(), {"ids": ids_of(batch, 2 * length)}, lambda out: out)
 
 
-def test_integers_of_the_example_input_cannot_define_a_mask():
+def test_an_attention_mask_that_depends_on_integers_of_the_example_input_is_an_error():
     with pytest.raises(floptally.Error, match="has an attention mask whose values depend on data"):
         floptally.from_torch(Chosen(mask=True), lambda batch, length: ids_of(batch, 2 * length), lengths=[4, 7, 9, 12, 20])
 
@@ -1486,7 +1486,7 @@ def test_work_that_is_done_once_per_pass_but_grows_with_the_length_is_an_error(p
         floptally.from_torch(Positions(), {"x": torch.zeros(2, 9, 6)}, **lengths)
 
 
-def test_a_tensor_in_a_plain_attribute_of_a_module_keeps_its_values_when_counted_on_fake_tensors():
+def test_a_tensor_in_a_module_attribute_that_is_not_a_buffer_keeps_its_values_when_counted_on_fake_tensors():
     class Held(nn.Module):
         """Weights at places that a plain attribute says."""
 

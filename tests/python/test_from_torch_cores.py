@@ -35,7 +35,7 @@ def inputs(batch, length):
     return torch.zeros(batch, length, 8)
 
 
-def test_causal_attention_in_a_fixed_context_counts_the_attended_pairs():
+def test_causal_attention_of_a_model_with_a_fixed_context_length_counts_the_attended_pairs():
     class Fixed(Core):
         def attend(self, q, k, v):
             return F.scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -79,7 +79,7 @@ def test_attention_in_causal_blocks_counts_the_attended_pairs():
         assert every == length * PROJECTION + length // 16 * PAIR * 256
 
 
-def test_latent_queries_at_the_end_of_a_sequence_count_the_keys_that_they_attend():
+def test_latent_queries_at_the_end_of_a_sequence_count_the_keys_that_those_queries_attend():
     class Latents(nn.Module):
         def __init__(self):
             super().__init__()
@@ -215,7 +215,7 @@ def test_attention_that_mixes_heads_before_the_mask_counts_the_attended_pairs(af
     assert seen == 2 * 57 * 8 * 24 + mixes * 2 * 57 * 57 * 4 + 2 * 2 * 8 * pairs
 
 
-def test_full_attention_of_a_fixed_size_is_counted_if_a_larger_batch_is_too_large_to_compute(monkeypatch):
+def test_full_attention_of_a_fixed_size_is_counted_from_a_small_batch_if_a_larger_batch_is_too_large_to_compute(monkeypatch):
     class PooledKeys(nn.Module):
         def __init__(self):
             super().__init__()
@@ -336,7 +336,7 @@ def test_attention_scores_added_to_a_mask_are_counted_like_a_mask_added_to_atten
     assert floptally.from_torch(Added(scores), inputs).masks == [Mask.causal()]
 
 
-def test_a_model_of_many_operators_gives_the_same_table_of_lengths_as_when_all_lengths_are_run(monkeypatch):
+def test_a_model_of_many_operators_gives_the_same_table_of_lengths_if_only_some_lengths_are_run(monkeypatch):
     from floptally import _from_torch
 
     class Holes(Core):
@@ -376,7 +376,7 @@ class Indexed(nn.Module):
 @pytest.mark.parametrize("chooses", ["the best", "scores above 0"])
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("fused", [False, True])
-def test_masks_passed_for_attention_do_not_limit_the_indexer_product_that_makes_the_mask(chooses, causal, fused):
+def test_masks_passed_for_attention_do_not_limit_the_matmul_of_the_indexer_that_computes_the_mask(chooses, causal, fused):
     cost = floptally.from_torch(Indexed(chooses, causal, fused), inputs, masks=Mask.top_k(4) if causal else "sliding_window(5)")
     for length in (32, 57):
         core = sum(min(i + 1, 4 if causal else 5) for i in range(length))
@@ -471,7 +471,7 @@ def test_attention_scores_multiplied_by_a_large_factor_are_not_read_as_a_mask(fa
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.7])
-def test_a_mask_by_a_threshold_on_scores_is_an_error_because_it_depends_on_data(threshold):
+def test_a_mask_computed_by_a_threshold_on_attention_scores_is_an_error_because_it_depends_on_data(threshold):
     class Above(Core):
         def attend(self, q, k, v):
             scores = q @ k.mT
@@ -512,12 +512,12 @@ def test_a_vision_transformer_is_counted_by_a_table_of_the_image_sides_that_ran(
         assert forward(cost, side) == patches * (2 * 3 * 16 * 16 * 8 + PROJECTION) + PAIR * patches**2
 
 
-def test_if_the_length_of_an_example_input_equals_its_width_only_the_length_is_varied():
+def test_if_length_and_width_of_an_example_input_are_equal_then_only_the_length_is_varied():
     cost = floptally.from_torch(nn.Linear(8, 24, bias=False), {"input": torch.zeros(2, 8, 8)})
     assert forward(cost, 57, 5) == 62 * PROJECTION
 
 
-def test_the_last_axis_is_varied_if_an_example_input_has_channels_before_the_length():
+def test_if_an_example_input_has_channels_before_the_length_then_its_last_axis_is_varied():
     cost = floptally.from_torch(nn.Conv1d(8, 24, 3, padding=1, bias=False), {"input": torch.zeros(2, 8, 50)})
     assert forward(cost, 57, 5) == 62 * 3 * PROJECTION
     with pytest.raises(floptally.Error, match="cannot run on fake tensors with 2 samples, length 32: .*8"):

@@ -221,7 +221,7 @@ flash.register_autograd(of_flash, setup_context=lambda ctx, inputs, output: ctx.
         (False, (50, 20_000), Mask.window(50, 20_000)),
     ],
 )
-def test_the_sliding_window_of_a_third_party_kernel_is_read_by_argument_names(causal, window, mask):
+def test_the_sliding_window_of_a_third_party_kernel_is_read_from_arguments_of_known_names(causal, window, mask):
     def attend(q, k, v):
         return flash(*(one.transpose(1, 2) for one in (q, k, v)), causal, *window)
 
@@ -237,7 +237,7 @@ def test_the_sliding_window_of_a_third_party_kernel_is_read_by_argument_names(ca
 
 @pytest.mark.parametrize("decay", [0.3, 0.9, 0.99, 0.9999])
 @pytest.mark.parametrize("both_sides", [False, True])
-def test_attention_decay_is_not_read_as_a_mask(decay, both_sides):
+def test_a_decay_of_attention_scores_with_distance_is_not_read_as_a_mask(decay, both_sides):
     def attend(q, k, v):
         i, j = positions(q.shape[-2])
         powers = decay ** (i - j).abs()
@@ -248,7 +248,7 @@ def test_attention_decay_is_not_read_as_a_mask(decay, both_sides):
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16])
-def test_attention_decay_in_low_precision_is_not_read_as_a_mask(kind):
+def test_a_decay_of_attention_scores_in_low_precision_is_not_read_as_a_mask(kind):
     def attend(q, k, v):
         i, j = positions(q.shape[-2])
         return (q @ k.transpose(-1, -2) * torch.tril(0.8 ** (i - j)).to(kind)) @ v
@@ -292,7 +292,7 @@ def test_a_score_bias_of_flex_attention_is_not_read_as_a_mask():
 
 
 @pytest.mark.parametrize("width", [130, 512, 5000])
-def test_a_model_that_truncates_its_input_is_an_error(width):
+def test_counting_a_model_that_truncates_its_input_is_an_error(width):
     class Cut(nn.Module):
         def __init__(self):
             super().__init__()
@@ -378,7 +378,7 @@ def test_a_trained_bias_added_to_a_constant_causal_mask_keeps_the_mask(fused, of
     assert cost.masks == [Mask.causal()]
 
 
-def test_block_masks_of_a_block_size_other_than_the_default_are_read():
+def test_block_masks_with_a_block_size_other_than_the_default_are_read():
     flex = pytest.importorskip("torch.nn.attention.flex_attention")
 
     def attend(q, k, v):
@@ -390,7 +390,7 @@ def test_block_masks_of_a_block_size_other_than_the_default_are_read():
     assert counted(attend).masks == [Mask.sliding_window(300)]
 
 
-def test_model_outputs_may_be_a_plain_dataclass():
+def test_a_counted_model_may_return_its_outputs_in_a_dataclass():
     import dataclasses
 
     @dataclasses.dataclass

@@ -156,7 +156,7 @@ def test_a_complex_multiply_add_counts_as_eight_real_operations():
     assert "49152 FLOPs at 2 x 32" in note  # three quarters of 8 a multiply-add
 
 
-def test_verification_names_matmuls_that_pytorch_counts_only_in_part():
+def test_verification_reports_matmuls_that_pytorch_counts_only_in_part():
     model = After(complexes)
     result = floptally.verify(model, rows(3, 11))
     assert result.pytorch == counted_by_pytorch(model, rows(3, 11))
@@ -189,7 +189,7 @@ def _(x):
 minus.register_autograd(lambda context, gradient: plus(gradient))
 
 
-def test_a_custom_operator_without_a_formula_is_an_error_forward_and_backward():
+def test_a_custom_operator_without_a_flop_formula_is_an_error_in_the_forward_and_in_the_backward():
     for function in (lambda x: plus(x) + x, lambda x: minus(x)):
         with pytest.raises(floptally.Error, match=r"(linear|model): runs (plus|minus), .* pass formulas="):
             floptally.from_torch(After(function), rows)
@@ -220,7 +220,7 @@ def test_a_bilinear_layer_is_an_error_unless_a_formula_names_its_operator():
 
 
 @pytest.mark.parametrize("key", [torch._int_mm, torch.ops.aten._int_mm, torch.ops.aten._int_mm.default])
-def test_a_custom_flop_formula_may_be_keyed_by_function_operator_or_overload(key):
+def test_a_custom_flop_formula_may_be_passed_for_a_function_or_an_operator_or_an_overload(key):
     model = After(PRODUCTS["int8"][0])
     cost = floptally.from_torch(model, rows, formulas={key: lambda a, b, out_shape=None: 1000 * a[0]})
     assert cost.flops(lengths=[5]).useful.forward == 5 * (2 * 64 + 1000)
@@ -380,7 +380,7 @@ def test_a_matmul_that_an_autograd_function_computes_again_counts_as_recompute()
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["LOHA", "BOFT", "PSOFT", "RANDLORA", "OFT"])
-def test_adapters_that_multiply_their_weights_count_what_pytorch_counts(name):
+def test_peft_adapters_that_multiply_weights_count_the_flops_that_pytorch_counts(name):
     peft = pytest.importorskip("peft", reason="peft is not installed")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
@@ -421,7 +421,7 @@ def test_adapters_that_multiply_their_weights_count_what_pytorch_counts(name):
         ({"formulas": {nn.Linear: lambda *_, **__: 0}}, "^formulas: has the key .*Linear.*, which is not an operator"),
     ],
 )
-def test_a_formula_key_that_matches_no_operator_is_an_error_that_suggests_the_nearest_name(options, text):
+def test_a_custom_flop_formula_for_an_unknown_operator_is_an_error_that_suggests_the_nearest_name(options, text):
     with pytest.raises(floptally.Error, match=text):
         floptally.from_torch(After(), rows, **options)
 
@@ -455,7 +455,7 @@ class OfBatch(nn.Module):
 
 
 @pytest.mark.parametrize("kind", [Batch, Named, lambda x, kind: Keyed(x=x, kind=kind)])
-def test_tensors_in_dataclasses_named_tuples_and_mappings_of_the_example_input_are_resized(kind):
+def test_tensors_inside_dataclasses_and_mappings_and_namedtuples_of_the_example_input_are_resized(kind):
     example = {"batch": kind(torch.zeros(2, 9, 8), "plain")}
     cost = floptally.from_torch(OfBatch(), example)
     assert cost.flops(lengths=[5, 12]).total == 17 * OF_DATA
@@ -542,7 +542,7 @@ class Holder:
 @pytest.mark.parametrize(
     ("mask", "place"), [(causal_of_variable, f"{__name__}.LATEST"), (functools.partial(Holder.causal, Holder), "Holder.latest")]
 )
-def test_a_fake_tensor_left_in_a_variable_outside_of_the_module_is_an_error_with_its_name(mask, place):
+def test_a_fake_tensor_left_in_a_variable_outside_of_the_module_is_an_error_that_names_the_variable(mask, place):
     global LATEST
     try:
         with pytest.raises(floptally.Error, match=f"^model: keeps a tensor that floptally made for this count in .*{re.escape(place)}"):
@@ -566,13 +566,13 @@ def test_settings_and_random_state_that_a_model_changes_are_restored_after_count
         assert floptally.from_torch(After(careless), rows, real=real).flops(lengths=[5]).total == 5 * OF_DATA
 
 
-def test_counting_inside_no_grad_gives_the_flops_of_a_training_step():
+def test_counting_a_model_while_gradients_are_disabled_gives_the_flops_of_a_training_step():
     for context in (torch.no_grad, torch.inference_mode):
         with context():
             assert floptally.from_torch(After(), rows).flops(lengths=[5]).total == 5 * OF_DATA
 
 
-def test_a_length_that_a_model_refuses_prints_no_traceback(capfd):
+def test_counting_prints_no_traceback_when_the_model_refuses_a_length(capfd):
     class Short(After):
         def __init__(self):
             super().__init__()
@@ -625,7 +625,7 @@ def test_a_module_that_detaches_its_output_counts_only_its_forward():
 
 
 @pytest.mark.parametrize("fused", [False, True])
-def test_attention_over_pooled_tokens_counts_the_pairs_of_pooled_tokens(fused):
+def test_attention_over_pooled_tokens_counts_pairs_of_pooled_tokens(fused):
     class Pooled(nn.Module):
         def __init__(self):
             super().__init__()
@@ -743,7 +743,7 @@ def test_a_parallelized_module_counts_as_the_whole_module(four_ranks):
 # Layers of quantizing libraries.
 
 
-def test_quantized_layers_of_bitsandbytes_count_as_the_plain_layers():
+def test_quantized_layers_of_bitsandbytes_count_the_same_as_unquantized_layers():
     bitsandbytes = pytest.importorskip("bitsandbytes", reason="bitsandbytes is not installed")
     kinds = (
         lambda: bitsandbytes.nn.Linear4bit(64, 32, quant_type="nf4", compute_dtype=torch.float32).to("cpu"),
@@ -766,7 +766,7 @@ def test_quantized_layers_of_bitsandbytes_count_as_the_plain_layers():
         assert cost.parameters == plain.parameters
 
 
-def test_quantized_layers_of_torchao_count_as_the_plain_layers():
+def test_quantized_layers_of_torchao_count_the_same_as_unquantized_layers():
     quantization = pytest.importorskip("torchao.quantization", reason="torchao is not installed")
     plain = floptally.from_torch(TwoLayers().requires_grad_(False), rows)
     for config in (quantization.Int8WeightOnlyConfig(), quantization.Int8DynamicActivationInt8WeightConfig()):
@@ -801,7 +801,7 @@ def steps_of(monkeypatch, model, inputs):
     return found
 
 
-def test_recurrent_layers_run_only_at_a_few_short_lengths(monkeypatch):
+def test_counting_a_model_runs_recurrent_layers_only_at_a_few_short_lengths(monkeypatch):
     class Recurrent(nn.Module):
         def __init__(self):
             super().__init__()

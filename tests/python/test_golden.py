@@ -69,7 +69,7 @@ def batch_of(batch: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("row", golden("exact.json"), ids=lambda row: row["id"])
-def test_flops_of_every_golden_step_equal_an_enumeration_of_matmuls(row: dict[str, Any]) -> None:
+def test_flops_of_every_golden_test_case_equal_an_enumeration_of_matmuls(row: dict[str, Any]) -> None:
     model = row["model"]
     config = own_format(model) if isinstance(model, dict) else MODELS[model]
     cost = floptally.cost(

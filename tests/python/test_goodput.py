@@ -62,7 +62,7 @@ def test_goodput_counts_the_time_of_a_timed_block_even_if_the_block_raises(llama
     assert 0 <= found.spent["checkpoint"] <= found.wall_seconds and found.mfu == 0 and found.step_share == 0
 
 
-def test_reading_goodput_before_begin_run_is_an_error(llama: floptally.Cost) -> None:
+def test_goodput_of_a_meter_cannot_be_read_before_the_run_has_begun(llama: floptally.Cost) -> None:
     meter = floptally.Meter(llama, gpus=1, accelerator="H100 SXM")
     with pytest.raises(floptally.Error, match="^run: has not begun"):
         meter.goodput  # noqa: B018

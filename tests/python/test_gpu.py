@@ -110,7 +110,7 @@ def test_calls_of_a_device_tally_return_while_the_gpu_is_busy(mistral: floptally
     assert counted.poll() is None
 
 
-def test_adding_a_batch_to_a_device_tally_reads_the_values_that_the_stream_wrote_before(mistral: floptally.Cost) -> None:
+def test_adding_a_batch_to_a_device_tally_reads_the_values_that_earlier_work_on_the_stream_wrote(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     boundaries, later, stream = on_gpu([0] * len(BOUNDARIES)), on_gpu(BOUNDARIES), torch.cuda.Stream()
     with torch.cuda.stream(stream):
@@ -121,7 +121,7 @@ def test_adding_a_batch_to_a_device_tally_reads_the_values_that_the_stream_wrote
     assert counted.read(stream=stream) == tally_of(mistral, BOUNDARIES)
 
 
-def test_gpu_input_memory_of_another_stream_is_not_reused_before_the_kernel_has_read_it(mistral: floptally.Cost) -> None:
+def test_gpu_input_memory_of_another_stream_is_not_reused_before_the_kernel_of_the_device_tally_has_read_it(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     stream, lengths = torch.cuda.Stream(), 1 << 20
     addresses = set()
@@ -139,7 +139,7 @@ def test_gpu_input_memory_of_another_stream_is_not_reused_before_the_kernel_has_
     assert counted.read(stream=stream).tokens == 4 * 3 * lengths
 
 
-def test_gpu_input_memory_is_reused_by_the_same_stream_only_after_the_kernel_has_read_it(mistral: floptally.Cost) -> None:
+def test_gpu_input_memory_is_reused_by_the_same_stream_only_after_the_kernel_of_the_device_tally_has_read_it(mistral: floptally.Cost) -> None:
     counted, lengths = floptally.DeviceTally(mistral), 1 << 20
     with torch.cuda.stream(torch.cuda.Stream()):
         torch.cuda._sleep(HALF_A_SECOND // 5)
@@ -149,7 +149,7 @@ def test_gpu_input_memory_is_reused_by_the_same_stream_only_after_the_kernel_has
         assert counted.read().tokens == 4 * 3 * lengths
 
 
-def test_a_cuda_graph_counts_its_input_arrays_at_each_replay(mistral: floptally.Cost) -> None:
+def test_a_device_tally_in_a_cuda_graph_counts_its_input_arrays_again_at_each_replay(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     boundaries, graph = on_gpu(BOUNDARIES), torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -168,7 +168,7 @@ def test_a_cuda_graph_counts_its_input_arrays_at_each_replay(mistral: floptally.
     assert counted.poll() is None
 
 
-def test_invalid_gpu_input_is_an_error_when_its_snapshot_is_read(mistral: floptally.Cost) -> None:
+def test_invalid_gpu_input_to_a_device_tally_raises_an_error_when_the_sums_are_read(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     counted.add_lengths(on_gpu([5, 7]))
     counted.add_lengths(on_gpu([9, -1]))

@@ -31,7 +31,7 @@ def step_line(tflops: float, milliseconds: float = 10.0, iteration: int = 1) -> 
     )
 
 
-def test_step_and_layer_log_lines_are_parsed_and_written_unchanged() -> None:
+def test_hstu_log_lines_of_steps_and_layers_are_parsed_and_written_back_unchanged() -> None:
     log = hstu_report.read_throughput_log(f"starting\n12:00 {STEP}\r\n{LAYER}\n[eval] [iter 3, auc 0.7]\n")
     assert [str(line) for line in log.steps] == [STEP]
     assert [str(line) for line in log.layers] == [LAYER]
@@ -67,7 +67,7 @@ def test_logs_of_every_version_of_recsys_examples_are_parsed() -> None:
         hstu_report.read_throughput_log("nothing\n")
 
 
-def test_logs_of_the_layer_benchmark_give_a_layer_report(tmp_path: Path, capsys: Any) -> None:
+def test_logs_of_the_hstu_layer_benchmark_give_a_layer_report(tmp_path: Path, capsys: Any) -> None:
     fused = log_of(
         tmp_path, "fused", "[FUSED] [fwd] tokens 131168;time (median): 12.3456 ms;achieved flops: 345.6000 TFLOPS"
     )
@@ -121,7 +121,7 @@ def test_the_average_over_hstu_log_lines_is_weighted_by_time_and_may_skip_first_
     assert whole[0].tflops_per_gpu == pytest.approx((160 * 900 + 1600 * 30 + 3200 * 10) / 940 / 16)
 
 
-def test_the_picture_of_a_log_comparison_shows_averages_and_marks_the_best_step(tmp_path: Path) -> None:
+def test_the_picture_of_an_hstu_log_comparison_shows_averages_and_marks_the_best_step(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     from floptally import plots
 

@@ -43,7 +43,7 @@ def test_an_empty_batch_counts_zero_flops(batch: dict[str, Any]) -> None:
     assert meter.run.useful == LLAMA.total_flops(lengths=[3])
 
 
-def test_a_call_without_any_batch_is_an_error() -> None:
+def test_counting_without_any_batch_is_an_error() -> None:
     with pytest.raises(floptally.Error, match="lengths: no batch was passed"):
         LLAMA.total_flops()
 
@@ -95,7 +95,7 @@ def test_integers_that_a_floating_point_type_has_rounded_are_an_error() -> None:
         assert counted(input_ids=ids, **{name: value.to(torch.float16)}) == counted(input_ids=ids, **{name: value})
 
 
-def test_row_lengths_are_read_from_the_batch_key_length_and_an_ambiguous_padding_mask_is_an_error() -> None:
+def test_row_lengths_are_read_from_the_lengths_in_a_batch_and_an_ambiguous_padding_mask_is_an_error() -> None:
     real = (LLAMA.total_flops(lengths=[6, 2]), LLAMA.total_flops(lengths=[6, 6]))
     assert counted(input_ids=IDS, lengths=torch.tensor([6, 2])) == counted(input_ids=IDS, lengths=[6, 2]) == real
     for wrong in ([6, 7], [6], [6, -1], [6, 2.5]):
@@ -131,7 +131,7 @@ def test_precision_names_of_trainers_are_read(name: Any, wanted: Any) -> None:
     assert h100.peak_tflops(name) == h100.peak_tflops(wanted)
 
 
-def test_the_first_line_of_a_report_names_convention_peak_and_trained_weights() -> None:
+def test_the_first_line_of_a_meter_report_has_the_convention_and_the_peak_and_the_trained_weights() -> None:
     def first_line(plan: floptally.Plan | None = None, **given: Any) -> str:
         meter = floptally.Meter(LLAMA, plan=plan, **{"gpus": 1, "accelerator": "H100 SXM", **given})
         for _ in range(2):

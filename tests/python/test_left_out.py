@@ -44,7 +44,7 @@ def ran(adapter: callbacks.MeterAdapter, *batches: Any) -> None:
     adapter.end()
 
 
-def test_an_uncountable_first_batch_raises_and_a_later_uncountable_batch_leaves_out_its_step() -> None:
+def test_an_uncountable_first_batch_raises_an_error_and_a_later_uncountable_batch_leaves_out_its_step() -> None:
     meter = new_meter()
     adapter = callbacks.MeterAdapter(meter, clock=Clock())
     adapter.begin()
@@ -72,7 +72,7 @@ def test_an_uncountable_first_batch_raises_and_a_later_uncountable_batch_leaves_
     assert "6 batches are left out, with their steps" in adapter.report()
 
 
-def test_the_report_says_that_one_batch_is_left_out_with_its_step() -> None:
+def test_the_report_of_a_meter_says_that_an_uncountable_batch_was_left_out_together_with_its_step() -> None:
     adapter = callbacks.MeterAdapter(new_meter(), clock=Clock())
     ran(adapter, ROWS)
     with pytest.warns(RuntimeWarning, match="the step is left out"):
@@ -86,7 +86,7 @@ def test_the_report_says_that_one_batch_is_left_out_with_its_step() -> None:
     assert other.scalars() == {"train/batches_left_out": 1.0} and other.scalars() == {}
 
 
-def test_a_failing_user_function_raises_only_on_the_first_batch() -> None:
+def test_a_user_function_that_reads_batches_stops_training_only_if_it_fails_on_the_first_batch() -> None:
     def arguments(batch: Any) -> Any:
         return {"lengths": batch["lengths"]}
 
@@ -100,7 +100,7 @@ def test_a_failing_user_function_raises_only_on_the_first_batch() -> None:
     assert adapter.meter.run.useful == work_of(4) and adapter.batches_left_out == 1
 
 
-def test_a_step_of_zero_seconds_does_not_stop_training() -> None:
+def test_a_training_step_that_took_zero_seconds_does_not_stop_training() -> None:
     times = iter([1.0, 2.0, 2.0, 3.0])
     adapter = callbacks.MeterAdapter(new_meter(), clock=lambda: next(times))
     ran(adapter, ROWS)

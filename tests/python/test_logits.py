@@ -23,7 +23,7 @@ MODEL = floptally.cost(LLAMA_3_8B)
 HEAD = 2 * 4096 * 128256
 
 
-def test_the_argument_logits_accepts_all_or_last_or_a_number_or_a_list_or_a_mask() -> None:
+def test_the_argument_logits_accepts_a_word_or_a_number_or_a_list_or_a_mask() -> None:
     def head(**logits: Any) -> int:
         return MODEL.flops(lengths=[700, 300], plan=floptally.Plan(phase="forward"), **logits).useful.components["lm_head"].total
 
@@ -37,7 +37,7 @@ def test_the_argument_logits_accepts_all_or_last_or_a_number_or_a_list_or_a_mask
     assert head(logits="measured", measured={"logits": (80, 128)}) == 80 * HEAD
 
 
-def test_the_option_logits_of_a_plan_holds_for_every_counting_call() -> None:
+def test_the_logits_setting_of_a_plan_applies_to_every_counting_call() -> None:
     last = floptally.Plan(phase="forward", logits="last")
     assert last.logits == "last" and last != floptally.Plan(phase="forward")
     work = MODEL.flops(lengths=[700, 300], plan=last)
@@ -62,7 +62,7 @@ def test_a_meter_takes_a_logits_mask_with_its_batch() -> None:
     assert meter.last_step.tally.pairs(floptally.Mask.measured("logits")) == 150
 
 
-def test_bytes_of_the_lm_head_follow_the_logits_setting() -> None:
+def test_counted_bytes_of_the_lm_head_depend_on_how_many_logits_are_computed() -> None:
     forward = floptally.Plan(phase="forward")
 
     def activations(**logits: Any) -> int:
@@ -104,7 +104,7 @@ def test_a_meter_whose_plan_measures_no_logits_refuses_a_number_of_logits() -> N
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3", "gemma2", "mistral", "qwen3_moe", "gpt_neox", "deepseek_v3"])
-def test_models_called_with_the_argument_logits_to_keep_count_the_flops_that_pytorch_counts(kind: str) -> None:
+def test_models_that_compute_only_some_logits_count_the_flops_that_pytorch_counts(kind: str) -> None:
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     from torch.utils.flop_counter import FlopCounterMode

@@ -119,7 +119,7 @@ def test_reporting_macs_instead_of_flops_halves_the_numbers_and_keeps_the_mfu(tm
     halves(flops, macs)
 
 
-def test_a_unit_of_flops_or_macs_that_is_unknown_or_contradicts_other_options_is_an_error(tmp_path: pathlib.Path) -> None:
+def test_an_unknown_unit_of_work_or_a_unit_that_contradicts_other_options_is_an_error(tmp_path: pathlib.Path) -> None:
     batch = ["--lengths", "512"]
     step = ["--seconds", "1", "--gpus", "1"]
     for arguments, message in (
@@ -133,7 +133,7 @@ def test_a_unit_of_flops_or_macs_that_is_unknown_or_contradicts_other_options_is
         assert message in done.stderr
 
 
-def test_an_odd_number_of_flops_in_macs_is_an_error() -> None:
+def test_reporting_an_odd_number_of_flops_as_macs_is_an_error() -> None:
     odd = floptally.Cost.from_entries([floptally.Entry("a", "tokens", "state", 3)])
     plan = floptally.Plan(phase="forward")
     assert odd.flops(lengths=[2], plan=plan).to_dict(unit="macs")["macs"]["useful"]["total"] == "3"
@@ -152,5 +152,5 @@ def test_a_breakdown_prints_macs_as_the_command_line_program_does(tmp_path: path
 
 
 @pytest.mark.parametrize(("flops", "text"), [(0, "0 MAC"), (1998, "999 MAC"), (2000, "1.00 KMAC"), (421651971833856, "210.83 TMAC")])
-def test_readable_macs_have_two_decimals_and_their_unit(flops: int, text: str) -> None:
+def test_macs_printed_by_the_function_readable_have_two_decimals_and_their_unit(flops: int, text: str) -> None:
     assert floptally.readable(flops, unit="macs") == text

@@ -86,7 +86,7 @@ def _tally(cost: floptally.Cost, lengths: list[int], convention: str = "exact") 
 
 
 @pytest.mark.parametrize("mask", [ONE, ALL], ids=lambda mask: str(mask.name))
-def test_megatron_convention_halves_a_callable_mask_only_if_the_mask_is_causal(mask: Mask) -> None:
+def test_megatron_convention_halves_the_pairs_of_a_callable_mask_only_if_the_mask_is_causal(mask: Mask) -> None:
     lengths = [n for n in LENGTHS if n < 1000]
     squares = sum(n * n for n in lengths)
     core = cost_of(mask).flops(lengths=lengths, convention="megatron").useful.components["attention.core"]
@@ -239,7 +239,7 @@ def test_masks_can_be_read_from_their_printed_names() -> None:
 # ---- accumulators that a caller measures ----
 
 
-def test_a_tally_stores_a_measured_count_that_no_flops_use() -> None:
+def test_a_tally_stores_a_measured_count_that_does_not_change_the_flops() -> None:
     loss = Mask.measured("loss_tokens")
     plain = floptally.cost({"model_type": "llama", "num_hidden_layers": 1})
     cost = plain.keep(loss)
@@ -255,7 +255,7 @@ def test_a_tally_stores_a_measured_count_that_no_flops_use() -> None:
     assert meter.last_step.tally.pairs(loss) == 6
 
 
-def test_measured_counts_equal_the_amounts_that_were_added() -> None:
+def test_measured_counts_in_a_tally_equal_the_amounts_that_were_added() -> None:
     clicks = Mask.measured("clicks")
     cost = floptally.Cost.from_entries([("mlp", "tokens", "linear", 6), ("head", clicks, "linear", 10)])
     assert cost.masks == [clicks] and cost.entries[1].unit == clicks
@@ -278,7 +278,7 @@ def test_measured_counts_equal_the_amounts_that_were_added() -> None:
     assert pickle.loads(pickle.dumps(cost)) == cost and pickle.loads(pickle.dumps(tally)) == tally
 
 
-def test_a_measured_count_must_be_declared_in_the_tally() -> None:
+def test_a_count_that_is_measured_by_the_user_must_be_declared_in_the_tally() -> None:
     tally = Tally([Mask.measured("clicks")])
     before = tally.copy()
     for name, message in (("likes", "this tally does not keep this amount"), ("Clicks", "a name must have 1 to 16 of"),
@@ -299,7 +299,7 @@ def test_a_measured_count_must_be_declared_in_the_tally() -> None:
             cost.flops(lengths=[1], measured=one)
 
 
-def test_every_library_mask_is_read_from_its_text() -> None:
+def test_every_library_mask_can_be_read_from_its_printed_text() -> None:
     """`Mask.library` comes from the library's own table: a new mask is there, and reachable, without a line here."""
     names = Mask.library()
     assert {"causal", "sliding_window", "best_blocks", "vision.grid_windows", "audio.strided_band"} <= names.keys()

@@ -87,7 +87,7 @@ def test_percentiles_of_step_times_skip_the_first_ten_steps(mistral: floptally.C
         assert seconds == pytest.approx(exactly, rel=1 / 128)
 
 
-def test_flops_of_steps_add_up_to_those_of_intervals_and_runs(mistral: floptally.Cost) -> None:
+def test_flops_of_single_steps_add_up_to_the_flops_of_intervals_and_runs(mistral: floptally.Cost) -> None:
     meter = meter_of(mistral)
     for seconds, lengths in ((0.5, [512, 9000]), (0.25, [4096])):
         meter.begin_step()
@@ -181,7 +181,7 @@ def test_a_step_is_a_context_manager_and_is_discarded_if_its_block_raises(mistra
         (lambda m: m.last_step.percentile(50), "step_seconds: has no percentiles for a single step"),
     ],
 )
-def test_beginning_or_ending_a_step_at_the_wrong_time_is_an_error(mistral: floptally.Cost, act: Any, message: str) -> None:
+def test_beginning_or_ending_a_meter_step_at_the_wrong_time_is_an_error(mistral: floptally.Cost, act: Any, message: str) -> None:
     meter = meter_of(mistral)
     with pytest.raises(floptally.Error) as raised:
         act(meter)
@@ -210,7 +210,7 @@ def test_invalid_settings_of_a_meter_are_an_error_that_names_the_field(mistral: 
     assert str(raised.value).startswith(message)
 
 
-def test_a_partial_accelerator_name_gives_a_meter_without_mfu_and_a_warning(mistral: floptally.Cost) -> None:
+def test_an_ambiguous_accelerator_name_gives_a_warning_and_a_meter_without_mfu(mistral: floptally.Cost) -> None:
     with pytest.warns(RuntimeWarning, match='"H100" is only part of a name'):
         assert meter_of(mistral, peak_tflops=None, accelerator="H100").peak_tflops is None
 
@@ -295,7 +295,7 @@ def test_the_class_meter_can_be_subclassed(mistral: floptally.Cost) -> None:
     assert meter.said == ["begin", "end"] and meter.run.steps == 1
 
 
-def test_any_thread_can_add_to_an_open_step(mistral: floptally.Cost) -> None:
+def test_any_thread_can_add_to_an_open_step_of_a_meter(mistral: floptally.Cost) -> None:
     meter = meter_of(mistral)
     lengths = np.full(5000, 70, np.int32)  # long enough to be counted without the GIL
 
@@ -313,7 +313,7 @@ def test_any_thread_can_add_to_an_open_step(mistral: floptally.Cost) -> None:
     assert meter.last_step.tokens == 300 * (5000 * 70 + 1)
 
 
-def test_a_microbatch_never_counts_in_the_next_step(mistral: floptally.Cost) -> None:
+def test_a_microbatch_added_to_one_meter_step_never_counts_in_the_next_step(mistral: floptally.Cost) -> None:
     """One that is still being counted when its step ends is an error."""
     meter = meter_of(mistral)
     lengths = np.full(4_000_000, 700, np.int32)
@@ -373,7 +373,7 @@ class Kept(Meter):
     note = ""
 
 
-def test_a_pickled_subclass_of_the_class_meter_keeps_its_attributes(mistral: floptally.Cost) -> None:
+def test_a_pickled_object_of_a_subclass_of_the_class_meter_keeps_its_attributes(mistral: floptally.Cost) -> None:
     meter = Kept(mistral, gpus=1, peak_tflops=989)
     meter.note = "mine"
     assert pickle.loads(pickle.dumps(meter)).note == "mine"
@@ -381,7 +381,7 @@ def test_a_pickled_subclass_of_the_class_meter_keeps_its_attributes(mistral: flo
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_forked_process_has_its_own_meter_and_cannot_add_to_the_step_of_its_parent(mistral: floptally.Cost) -> None:
+def test_a_forked_process_gets_a_separate_meter_and_cannot_add_to_the_open_step_of_its_parent(mistral: floptally.Cost) -> None:
     meter = meter_of(mistral)
     meter.begin_step()
     meter.add(lengths=[512])

@@ -272,7 +272,7 @@ def test_module_timer_leaves_out_a_failed_step_and_raises_an_error_if_no_step_wa
         ModuleTimer(model, {"*.mixer": ["mamba.*"]})
 
 
-def test_a_step_that_ends_during_the_backward_of_a_module_is_an_error() -> None:
+def test_module_timer_raises_an_error_if_a_step_ends_during_the_backward_of_a_module() -> None:
     model = Model()
     timer = ModuleTimer(model, {"*.mlp": ["mlp"]})
     with pytest.raises(floptally.Error, match='step: ends during the backward of "mlp"'), timer.step():
@@ -283,7 +283,7 @@ def test_a_step_that_ends_during_the_backward_of_a_module_is_an_error() -> None:
     assert timer._steps == 1
 
 
-def test_the_context_manager_named_in_traces_writes_module_names_into_a_profiler_trace(tmp_path: Path) -> None:
+def test_a_profiler_trace_has_the_module_names_of_a_model_that_runs_under_named_in_traces(tmp_path: Path) -> None:
     model = Model()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
         with named_in_traces(model):

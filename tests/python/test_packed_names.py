@@ -200,7 +200,7 @@ def test_random_packed_sequences_are_read_from_every_known_argument_name() -> No
             assert read(batch) == right, (name, rows, width)
 
 
-def test_cu_seqlens_per_row_and_jagged_token_ids_are_read() -> None:
+def test_cu_seqlens_per_row_and_token_ids_in_a_jagged_nested_tensor_are_read() -> None:
     rows = [[3, 5], [1, 1, 6]]
     filled = np.array([[0, 3, 8, -1], [0, 1, 2, 8]])
     right = (pairs_of(documents_of(rows, 8)), 16, 16)
@@ -224,7 +224,7 @@ def test_a_context_parallel_shard_with_cu_seqlens_of_whole_sequences_counts_the_
         "seq_starts", "sequence_boundaries_2", "block_mask", "token_positions", "packed_seq_params",
     ],
 )  # fmt: skip
-def test_an_unknown_packing_argument_is_an_error_with_its_name(name: str) -> None:
+def test_an_unknown_packing_argument_is_an_error_that_names_the_argument(name: str) -> None:
     value = SimpleNamespace() if name in ("packed_seq_params", "block_mask") else np.array([[0, 3, 8]])
     for beside in ({}, {"attention_mask": np.ones((1, 8))}, {"position_ids": np.arange(8)[None]}):
         with pytest.raises(floptally.Error, match=f"^{name}: looks like boundaries of packed documents but is not one of"):
@@ -233,7 +233,7 @@ def test_an_unknown_packing_argument_is_an_error_with_its_name(name: str) -> Non
     assert known["cu_seqlens"].tolist() == [0, 3, 8]  # what is known says it
 
 
-def test_arguments_that_only_look_like_packing_are_ignored() -> None:
+def test_batch_arguments_with_names_similar_to_packing_arguments_are_ignored() -> None:
     others = {
         "start_positions": np.array([3]), "end_positions": np.array([5]), "offset_mapping": np.zeros((1, 8, 2), dtype=int),
         "token_type_ids": np.zeros((1, 8), dtype=int), "special_tokens_mask": np.zeros((1, 8), dtype=int), "labels": np.zeros((1, 8)),

@@ -206,7 +206,7 @@ def test_the_name_of_an_rl_pass_cannot_be_used_for_another_model_or_plan() -> No
     meter.discard_step()
 
 
-def test_adding_a_batch_outside_an_rl_pass_is_an_error() -> None:
+def test_adding_a_batch_outside_of_every_rl_pass_is_an_error() -> None:
     clock = Clock()
     meter = metered(clock)
     meter.begin_step()
@@ -219,7 +219,7 @@ def test_adding_a_batch_outside_an_rl_pass_is_an_error() -> None:
     meter.discard_step()
 
 
-def test_an_rl_pass_that_raises_is_not_counted() -> None:
+def test_an_rl_pass_whose_block_raises_an_exception_is_not_counted() -> None:
     clock = Clock()
     meter = metered(clock)
     with meter.step():

@@ -19,7 +19,7 @@ LAYOUTS = [
 
 
 @pytest.mark.parametrize("way", [lambda value: pickle.loads(pickle.dumps(value)), copy.deepcopy], ids=["pickle", "deepcopy"])
-def test_layouts_scopes_exchange_plans_and_groups_can_be_pickled(way: Any) -> None:
+def test_layouts_and_scopes_and_exchange_plans_and_groups_can_be_pickled(way: Any) -> None:
     for layout in LAYOUTS:
         again = way(layout)
         assert again == layout and (again.rank, again.world_size, again.sizes) == (layout.rank, layout.world_size, layout.sizes)
@@ -41,7 +41,7 @@ def test_layouts_scopes_exchange_plans_and_groups_can_be_pickled(way: Any) -> No
 
 
 @pytest.mark.parametrize("way", [lambda value: pickle.loads(pickle.dumps(value)), copy.deepcopy], ids=["pickle", "deepcopy"])
-def test_pickled_totals_have_the_counts_rates_and_percentiles_of_the_meter(llama: floptally.Cost, way: Any) -> None:
+def test_pickled_totals_of_a_meter_keep_counts_and_rates_and_percentiles(llama: floptally.Cost, way: Any) -> None:
     meter = floptally.Meter(llama, gpus=2, peak_tflops=989, counted="all_gpus")
     other = floptally.Meter(llama, gpus=1, peak_tflops=312)
     for lengths, seconds in (([5, 900], 1.0), ([7], 0.25), ([1], 3.5)):

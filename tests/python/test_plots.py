@@ -52,7 +52,7 @@ def test_component_bars_add_up_to_executed_flops_of_each_component() -> None:
     assert lefts[2][0] == pytest.approx(stacked[0][0] + stacked[1][0])
 
 
-def test_component_bars_by_phase_equal_the_forward_and_backward_flops_of_the_chosen_view() -> None:
+def test_component_bars_by_phase_show_the_forward_and_backward_flops_of_useful_or_padded_or_executed_work() -> None:
     step = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), **PACK)
     for view in ("useful", "padded", "executed"):
         stacked = bars(plots.component_bars(step.to_dict(), by="phase", view=view))
@@ -353,7 +353,7 @@ def test_an_invalid_file_of_kernel_results_is_an_error_that_names_the_field(chan
         ({"sequence_length": 5}, "times[2]: repeats an earlier measurement: keep one of batch 1, sequence_length 5"),
     ],
 )
-def test_an_invalid_heatmap_cell_is_an_error_that_names_the_cell(change: dict[str, Any], text: str) -> None:
+def test_an_invalid_cell_of_a_heatmap_is_an_error_that_names_the_cell(change: dict[str, Any], text: str) -> None:
     results = kernel_results()
     results["times"][0].update(change)
     with pytest.raises(floptally.Error) as raised:
@@ -377,7 +377,7 @@ def test_picture_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
         plots.component_bars(floptally.flops(CONFIG, lengths=[512]), path=tmp_path / "a.pdf")
 
 
-def test_plots_draw_into_the_axes_of_the_caller() -> None:
+def test_a_plot_can_be_drawn_into_axes_of_the_caller() -> None:
     from matplotlib.figure import Figure
 
     mine = Figure()
@@ -470,7 +470,7 @@ def test_every_picture_has_a_light_and_a_dark_theme(theme: Any) -> None:
         plots.component_bars(floptally.flops(CONFIG, lengths=[5]), theme="grey")  # type: ignore[arg-type]
 
 
-def test_the_number_of_useful_flops_is_at_the_end_of_the_useful_bar() -> None:
+def test_the_number_of_useful_flops_is_printed_at_the_end_of_the_bar_of_useful_flops() -> None:
     step = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), **PACK)
     for figure in (
         plots.component_bars(step),
@@ -494,7 +494,7 @@ def test_the_number_of_useful_flops_is_at_the_end_of_the_useful_bar() -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_comparison_is_drawn_as_bars_of_its_terms(theme: Any, tmp_path: Path) -> None:
+def test_the_plot_of_a_comparison_shows_the_terms_of_the_comparison_as_bars(theme: Any, tmp_path: Path) -> None:
     result = floptally.cost(CONFIG).compare(lengths=[9000, 512], observed="1.1PFLOP")
     figure = result.plot(theme=theme, path=tmp_path / "made.png")
     assert (tmp_path / "made.png").stat().st_size > 10_000
@@ -539,7 +539,7 @@ def test_the_gap_between_published_and_exact_mfu_is_labelled_with_its_cause() ->
 
 
 @pytest.mark.parametrize("draw", [plots.published_mfu, plots.published_gaps])
-def test_a_plot_of_published_runs_refuses_any_other_object(draw: Any) -> None:
+def test_a_plot_of_published_runs_refuses_any_other_type_of_object(draw: Any) -> None:
     with pytest.raises(floptally.Error, match="expectation: must be a result of floptally.expect"):
         draw({"runs": []})
 
@@ -561,13 +561,13 @@ def test_layouts_are_drawn_by_time_and_memory_and_those_of_the_pareto_front_are_
     assert names[0].startswith("1  dp ")
 
 
-def test_a_plot_of_searched_layouts_refuses_any_other_object() -> None:
+def test_a_plot_of_searched_layouts_refuses_any_other_type_of_object() -> None:
     with pytest.raises(floptally.Error, match="search: must be the result of Cost.search, got"):
         plots.layouts(3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("draw", [draw for name in plots.__all__ if inspect.isfunction(draw := getattr(plots, name))])
-def test_every_plot_refuses_other_values_than_a_report_and_names_the_argument(draw: Any) -> None:
+def test_every_plot_refuses_a_value_that_is_not_a_report_and_names_the_argument(draw: Any) -> None:
     more = {"peak_tflops": 989.0, "memory_tbps": 3.35} if draw is plots.roofline else {}
     for value in (None, "no such file", 3, True, [], [None], ["a"], {}, {"a": 1}, object(), b"x", math.nan, -1):
         with pytest.raises(floptally.Error, match="^[a-z]"):

@@ -61,7 +61,7 @@ def rotary() -> int:
     return 2 * LENGTH * (HIDDEN // HEADS) * 4
 
 
-def test_activation_bytes_equal_the_tensors_that_autograd_keeps() -> None:
+def test_activation_bytes_equal_the_bytes_of_tensors_that_autograd_keeps() -> None:
     model = tiny()
     ids = torch.randint(0, VOCABULARY, (BATCH, LENGTH))
     found = kept(model, ids)
@@ -76,7 +76,7 @@ def test_eager_attention_stores_its_probabilities_for_the_backward() -> None:
     assert counted.held["activations"] == kept(model, ids) - NORMS - rotary()
 
 
-def test_model_state_bytes_equal_parameters_gradients_and_optimizer_tensors() -> None:
+def test_model_state_bytes_equal_the_bytes_of_parameters_and_gradients_and_optimizer_states() -> None:
     model = tiny()
     ids = torch.randint(0, VOCABULARY, (BATCH, LENGTH))
     result = {
@@ -246,7 +246,7 @@ def peak_bits(elements: int, run: Any) -> float:
 
 
 @pytest.mark.parametrize(("drops", "bits"), [(False, 112), (True, 96)], ids=["held", "dropped"])
-def test_cross_entropy_in_32_bits_needs_the_documented_number_of_bits_per_logit(drops: bool, bits: int) -> None:
+def test_cross_entropy_in_fp32_needs_the_documented_number_of_bits_per_logit(drops: bool, bits: int) -> None:
     tokens, vocabulary = 256, 4096
     states = torch.randn(tokens, 8, dtype=torch.bfloat16)
     head = torch.randn(vocabulary, 8, dtype=torch.bfloat16, requires_grad=True)
@@ -272,7 +272,7 @@ def alone(tmp_path: Any) -> Any:
 
 
 @pytest.mark.parametrize("views", [False, True])
-def test_ddp_copies_all_gradients_into_buckets_unless_they_are_views(alone: Any, views: bool) -> None:
+def test_ddp_copies_all_gradients_into_buckets_unless_the_gradients_are_views_of_the_buckets(alone: Any, views: bool) -> None:
     model = tiny()
     gradients = sum(weight.numel() * 4 for weight in model.parameters())
     profiler = torch.profiler

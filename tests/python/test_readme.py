@@ -58,13 +58,13 @@ def run(lines: str, name: str, scope: dict[str, Any]) -> int:
     return compared
 
 
-def test_examples_of_the_readme_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_of_the_readme_run_without_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SOURCE)
     (block,) = [block for block in shown.blocks((SOURCE / "README.md").read_text()) if block.language == "python"]
     assert shown.printed(block.lines, "README.md", {}) == block.output
 
 
-def test_output_shown_on_a_docs_page_is_what_the_block_before_it_prints() -> None:
+def test_output_shown_on_a_docs_page_is_what_the_code_block_above_the_output_prints() -> None:
     one, two, three = shown.blocks("```python\n1\n```\nprose\n```output\na\n```\n```sh\nls\n```\n```cpp\nx\n```\n\n```output\n\n```\n")
     assert [block.output for block in (one, two, three)] == ["a\n", None, "\n"]
     with pytest.raises(AssertionError, match="nothing prints this"):
@@ -179,7 +179,7 @@ def given_to(page: str, folder: pathlib.Path) -> dict[str, Any]:
 
 @pytest.mark.filterwarnings("ignore:mfu")  # of a step without a trainer
 @pytest.mark.parametrize("page", [page for page in pages() if page not in ("docs/python.md", *RUN_ELSEWHERE)])
-def test_python_examples_of_every_docs_page_run(page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+def test_python_examples_of_every_docs_page_run_without_errors(page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     monkeypatch.chdir(tmp_path)
     scope: dict[str, Any] = {"__name__": "a_script", "floptally": floptally, **given_to(page, tmp_path)}
     for number, lines in enumerate(blocks(page)):
@@ -271,7 +271,7 @@ def page_script(folder: pathlib.Path, **which: Collection[str]) -> list[str]:
     return [sys.executable, "page.py"]
 
 
-def test_docs_examples_with_pytorch_run(tmp_path: pathlib.Path) -> None:
+def test_docs_examples_that_need_pytorch_run_without_errors(tmp_path: pathlib.Path) -> None:
     for name in ("torch", "transformers", "accelerate"):
         pytest.importorskip(name, reason=f"{name} is not installed")
     chosen = ["torch.utils.data", "floptally.from_torch(", "floptally.verify(", "batches and train() are yours",
@@ -285,7 +285,7 @@ def test_docs_examples_with_pytorch_run(tmp_path: pathlib.Path) -> None:
     assert int(re.findall(r"all of it ran (\d+)", done.stdout)[0]) >= 5  # three of them of from_torch
 
 
-def test_docs_examples_with_a_process_group_run_on_four_ranks(tmp_path: pathlib.Path) -> None:
+def test_docs_examples_that_need_a_process_group_run_on_four_ranks_without_errors(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed")
     command = page_script(tmp_path, python=["torch.distributed"], balance=["floptally.ExchangePlan("])
     ranks = []

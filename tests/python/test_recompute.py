@@ -104,7 +104,7 @@ def test_activation_recompute_is_read_for_each_layer_of_the_model() -> None:
         callbacks.require_recompute(floptally.Plan(recompute="full", recompute_every=3), checkpointed(2))
 
 
-def test_checkpoint_wrappers_are_recognised_around_layers_and_around_their_parts() -> None:
+def test_activation_checkpoint_wrappers_are_recognised_around_whole_layers_and_around_parts_of_layers() -> None:
     from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import apply_activation_checkpointing, checkpoint_wrapper
 
     def wrapped(check: Any) -> Any:
@@ -239,7 +239,7 @@ def test_step_time_of_rl_training_excludes_generation(tmp_path: Path, own_model:
     assert "time is of updates alone" in callback.report()
 
 
-def test_step_time_includes_generation_if_the_option_time_is_step_and_unknown_values_of_the_option_are_errors(tmp_path: Path) -> None:
+def test_trainer_callback_includes_generation_in_step_time_if_asked_and_refuses_unknown_choices_of_step_time(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     meter, clock = new_meter(), Clock()
     callback = callbacks.TrainerMeter(meter, time="step", clock=clock)

@@ -80,7 +80,7 @@ NEXT = replace(HEADER, "NUMBERS_VERSION 4", "NUMBERS_VERSION 5")
         ([replace(".ci/address", "CONTACT=b", "CONTACT=")], ".ci/address: FLOPTALLY_CONTACT is not set"),
     ],
 )
-def test_the_release_check_names_a_missing_step(tree: pathlib.Path, changes: list[Callable[[pathlib.Path], None]], fault: str) -> None:
+def test_the_release_check_reports_a_missing_release_step(tree: pathlib.Path, changes: list[Callable[[pathlib.Path], None]], fault: str) -> None:
     for change in changes:
         change(tree)
     subprocess.run([*COMMIT[:-1], "second", "-a"], cwd=tree, check=True)
@@ -89,7 +89,7 @@ def test_the_release_check_names_a_missing_step(tree: pathlib.Path, changes: lis
     assert (code, errors, steps) == (1, fault + "\n", "")
 
 
-def test_a_release_with_uncommitted_changes_or_an_existing_tag_is_an_error_that_names_them(tree: pathlib.Path) -> None:
+def test_a_release_with_uncommitted_changes_or_with_an_existing_tag_fails_with_an_error(tree: pathlib.Path) -> None:
     replace("docs/changelog.md", "Much.", "Much, and more.")(tree)
     assert says(tree)[:2] == (1, "git: there are changes that are not committed\n")
     subprocess.run(["git", "checkout", "-q", "."], cwd=tree, check=True)
@@ -116,7 +116,7 @@ def test_version_numbers_in_all_files_of_the_repository_agree() -> None:
     assert says(ROOT, "--check") == (0, "", "")
 
 
-def test_versions_built_from_a_clone_an_archive_or_a_source_distribution_name_the_commit(tmp_path: pathlib.Path) -> None:
+def test_the_version_of_a_build_from_a_clone_or_an_archive_or_a_source_distribution_contains_the_commit(tmp_path: pathlib.Path) -> None:
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
     if not (ROOT / ".git").exists() or head.returncode != 0:
         pytest.skip("needs a clone")

@@ -53,7 +53,7 @@ def test_every_pass_of_a_grpo_run_counts_the_flops_that_pytorch_counts(example: 
     assert run.steps == 4 and run["update"].executed == sum(ran["update"] for _, ran in trainer.steps)
 
 
-def test_padding_of_completions_of_different_lengths_is_not_useful(example: Any) -> None:
+def test_padding_of_rl_completions_counts_no_useful_flops(example: Any) -> None:
     trainer = example.train(2)
     first = trainer.steps[0][0]
     assert first["update"].useful < first["update"].padded  # prompts of several lengths, or an end before the last

@@ -44,7 +44,7 @@ def over_bound(ranks: list[list[list[int]]], costs: list[int]) -> float:
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_the_sampler_gives_each_index_once_an_epoch_and_equally_many_indices_to_each_rank(shuffle: bool) -> None:
+def test_the_balanced_sampler_gives_each_index_once_an_epoch_and_equally_many_indices_to_each_rank(shuffle: bool) -> None:
     costs = lognormal_costs(RANKS * BATCH * 5 + 12)  # 12 more: three of each rank
     ranks = epoch_of(costs, shuffle=shuffle)
     assert sorted(sample for rank in ranks for batch in rank for sample in batch) == list(range(len(costs)))
@@ -53,7 +53,7 @@ def test_the_sampler_gives_each_index_once_an_epoch_and_equally_many_indices_to_
     assert [len(rank[5]) for rank in ranks] == [3] * RANKS
 
 
-def test_the_sampler_repeats_the_first_samples_if_ranks_do_not_divide_their_number() -> None:
+def test_the_balanced_sampler_repeats_the_first_samples_if_the_number_of_samples_is_not_a_multiple_of_the_ranks() -> None:
     costs = lognormal_costs(RANKS * BATCH + 5)
     ranks = epoch_of(costs, seed=3)
     arguments = [sample for rank in ranks for batch in rank for sample in batch]
@@ -67,7 +67,7 @@ def test_the_sampler_repeats_the_first_samples_if_ranks_do_not_divide_their_numb
     assert tiny == [[[0]]] * RANKS
 
 
-def test_the_sampler_option_drop_last_skips_incomplete_steps() -> None:
+def test_the_balanced_sampler_skips_the_last_samples_that_do_not_fill_a_step_if_drop_last_is_set() -> None:
     costs = lognormal_costs(RANKS * BATCH * 2 + 31)
     ranks = epoch_of(costs, drop_last=True)
     arguments = [sample for rank in ranks for batch in rank for sample in batch]
@@ -89,7 +89,7 @@ def test_the_balanced_sampler_has_more_even_loads_than_distributed_sampler() -> 
     assert over_bound(theirs, costs) > 1.2
 
 
-def test_the_sample_order_of_an_epoch_is_reproducible_and_differs_from_other_epochs() -> None:
+def test_the_sample_order_of_the_balanced_sampler_is_reproducible_within_an_epoch_and_differs_between_epochs() -> None:
     costs = lognormal_costs(96)
     assert epoch_of(costs, epoch=1) == epoch_of(costs, epoch=1)
     assert epoch_of(costs, epoch=1) != epoch_of(costs, epoch=2)
@@ -97,7 +97,7 @@ def test_the_sample_order_of_an_epoch_is_reproducible_and_differs_from_other_epo
     assert epoch_of(costs, epoch=1, shuffle=False) == epoch_of(costs, epoch=2, shuffle=False)
 
 
-def test_the_sampler_resumes_inside_an_epoch() -> None:
+def test_the_balanced_sampler_resumes_inside_an_epoch() -> None:
     costs = lognormal_costs(RANKS * BATCH * 6)
     whole = epoch_of(costs, epoch=3)[1]
     first = BalancedBatchSampler(costs, BATCH, num_replicas=RANKS, rank=1)
@@ -118,7 +118,7 @@ def test_the_sampler_resumes_inside_an_epoch() -> None:
     assert len(list(again)) == len(whole)
 
 
-def test_loading_the_saved_state_of_a_different_sampler_is_an_error() -> None:
+def test_loading_the_saved_state_of_a_different_balanced_sampler_is_an_error() -> None:
     state = BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=2, rank=0).state_dict()
     for other, field in [
         (BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=1, rank=0), "num_replicas"),
@@ -145,12 +145,12 @@ def test_a_pytorch_dataloader_accepts_the_balanced_sampler_also_if_each_sample_h
     assert list(BalancedBatchSampler(torch.tensor([4, 3, 2, 1]), 1, num_replicas=2, rank=0)) != []
 
 
-def test_the_sampler_assumes_one_rank_without_torch_distributed() -> None:
+def test_the_balanced_sampler_assumes_one_rank_without_torch_distributed() -> None:
     sampler = BalancedBatchSampler([3, 1, 2], 2, shuffle=False)
     assert list(sampler) == [[0, 1], [2]]
 
 
-def test_invalid_sampler_input_is_an_error_that_names_the_field() -> None:
+def test_invalid_input_of_the_balanced_sampler_is_an_error_that_names_the_field() -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"costs": [], "batch_size": 1}, "costs: must have at least one sample, got none"),
         ({"costs": [1], "batch_size": 0}, "batch_size: must be at least 1, got 0"),

@@ -34,7 +34,7 @@ def counted() -> floptally.Cost:
 
 
 @pytest.mark.parametrize("name", ["counted", "config"])
-def test_a_cost_is_loaded_as_it_was_saved(name: str, tmp_path: pathlib.Path) -> None:
+def test_a_saved_cost_equals_the_original_after_loading(name: str, tmp_path: pathlib.Path) -> None:
     cost = counted() if name == "counted" else floptally.cost(MISTRAL).planned(
         Plan(recompute="full", weights=[WeightSetting("*", "frozen"), WeightSetting("mlp", "lora", rank=3)])
     )  # fmt: skip
@@ -52,7 +52,7 @@ def test_a_cost_is_loaded_as_it_was_saved(name: str, tmp_path: pathlib.Path) -> 
             assert one == other
 
 
-def test_another_process_loads_a_cost_in_a_millisecond(tmp_path: pathlib.Path) -> None:
+def test_another_process_loads_a_saved_cost_in_a_millisecond(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "model.cost"
     counted().save(path)
     code = f"import floptally; print(floptally.Cost.load({str(path)!r}).total_flops(lengths=[40], measured={{'passes': 1}}))"

@@ -47,7 +47,7 @@ def test_the_memory_of_a_found_layout_equals_the_memory_that_the_method_fit_give
         assert found.memory_gib == pytest.approx(made.most / 2**30, rel=1e-12)
 
 
-def test_a_layout_search_keeps_the_sizes_that_are_passed() -> None:
+def test_a_layout_search_keeps_the_parallel_sizes_that_are_passed() -> None:
     found = search(tp=2, pp=2, zero="none", recompute="full", microbatch=2)
     assert found.layouts
     assert {(one.tp, one.pp, one.zero, one.recompute, one.microbatch) for one in found.layouts} == {(2, 2, "none", "full", 2)}

@@ -24,7 +24,7 @@ TINY = {
 
 @pytest.mark.parametrize("cp", [1, 2, 4])
 @pytest.mark.parametrize("chunks", [1, 3])
-def test_a_zigzag_split_gives_each_rank_a_chunk_and_its_mirror(cp: int, chunks: int) -> None:
+def test_a_zigzag_split_gives_each_rank_a_chunk_and_the_mirrored_chunk_of_the_sequence(cp: int, chunks: int) -> None:
     tokens = 2 * cp * chunks
     split = floptally.TokenSplit.zigzag(tokens, cp)
     m = tokens // (2 * cp)
@@ -80,7 +80,7 @@ def seen(mask: str, query: int, key: int) -> bool:
 
 @pytest.mark.parametrize("kind", ["zigzag", "contiguous", "zigzag_of_each"])
 @pytest.mark.parametrize("mask", ["causal", "sliding_window(3)", "chunked(4)", "bidirectional"])
-def test_pairs_of_each_context_parallel_rank_equal_the_pairs_of_the_queries_on_that_rank(kind: str, mask: str) -> None:
+def test_attended_pairs_of_each_context_parallel_rank_equal_the_pairs_of_the_queries_on_that_rank(kind: str, mask: str) -> None:
     lengths, slots, cp = [5, 1, 7], [8, 4, 12], 2
     real, padded = np.cumsum([0, *lengths]), np.cumsum([0, *slots])
     split = (
@@ -106,7 +106,7 @@ def test_padded_causal_pairs_are_equal_on_all_zigzag_ranks() -> None:
     assert row.pairs(Mask.causal(), "padded") == [64 * 65 // 2 // 4] * 4
 
 
-def test_tallies_of_context_parallel_ranks_add_up_to_the_pack(mistral: floptally.Cost) -> None:
+def test_tallies_of_context_parallel_ranks_add_up_to_the_tally_of_the_whole_pack(mistral: floptally.Cost) -> None:
     padded = [0, 9000, 9016, 17208]
     row = floptally.ContextParallelPack(
         floptally.TokenSplit.zigzag_of_each(padded, 4), cu_seqlens=[0, 8999, 9004, 17000], cu_seqlens_padded=padded,
@@ -151,7 +151,7 @@ def carried(plan: floptally.ExchangePlan, microbatch: int, payload: list[bytes])
 
 
 @pytest.mark.parametrize("window", [1, 3])
-def test_exchanged_samples_arrive_unchanged_and_return_to_their_ranks(window: int) -> None:
+def test_samples_exchanged_between_ranks_arrive_unchanged_and_return_to_their_ranks(window: int) -> None:
     random = np.random.default_rng(window)
     ranks, samples = 4, 29
     owners = random.integers(0, ranks, samples)
@@ -173,7 +173,7 @@ def test_exchanged_samples_arrive_unchanged_and_return_to_their_ranks(window: in
     assert plan == floptally.ExchangePlan(owners, destinations, plan.sizes, ranks, window=window) != back
 
 
-def test_errors_of_a_sample_exchange_name_the_sample() -> None:
+def test_errors_of_a_sample_exchange_between_ranks_name_the_sample() -> None:
     with pytest.raises(floptally.Error, match=r"owners\[1\]: must be below ranks = 1, got 1"):
         floptally.ExchangePlan([0, 1], [0, 0], [1, 1], 1)
     with pytest.raises(floptally.Error, match=r"destinations\[0\]: must be below ranks x window = 6, got 6"):
@@ -194,7 +194,7 @@ def test_a_batch_is_divided_into_as_many_groups_as_the_least_common_multiple_of_
         floptally.CanonicalGroups([6, 0])
 
 
-def test_packs_are_aligned_and_contain_every_sample() -> None:
+def test_packing_samples_keeps_every_sample_and_pads_each_one_to_a_multiple_of_the_alignment() -> None:
     lengths = [9, 3, 5, 1, 7, 2]
     result = floptally.pack_by_capacity(np.array(lengths), 16, alignment=4, min_packs=2, divisor=2)
     assert len(result.packs) % 2 == 0 and all(row.tokens <= 16 for row in result.packs)
@@ -271,7 +271,7 @@ def test_mfu_of_a_model_whose_modules_run_on_different_ranks_uses_the_peak_of_ea
 # ---- memory ----
 
 
-def test_bytes_of_logits_match_known_sizes() -> None:
+def test_bytes_of_logits_and_of_model_states_on_a_rank_match_known_sizes() -> None:
     whole = floptally.logits_bytes(131_072, 151_936, context_parallel=8)
     assert whole.gathered == 131_072 * 151_936 * 2 and round(whole.gathered / 2**30, 1) == 37.1
     assert whole.local * 8 == whole.gathered and whole.gathering == 2 * whole.gathered
@@ -346,7 +346,7 @@ def test_a_memory_probe_records_a_step_that_raises() -> None:
 # ---- counters for Prometheus ----
 
 
-def test_openmetrics_text_of_a_meter_equals_the_counters_of_the_run(llama: floptally.Cost) -> None:
+def test_openmetrics_text_of_a_meter_shows_the_counters_of_the_run(llama: floptally.Cost) -> None:
     meter = floptally.Meter(llama, gpus=8, counted="all_gpus", accelerator="H100 SXM")
     assert "floptally_steps_total 0\n" in meter.to_open_metrics()
     for seconds in (0.5, 0.25):

@@ -62,7 +62,7 @@ def test_the_command_line_program_prints_the_output_shown_on_the_docs_page_start
     assert PAGE.count("```console\n") == 4 and consoles(PAGE) == PAGE
 
 
-def test_every_code_block_on_the_docs_page_start_shows_its_output() -> None:
+def test_every_code_block_on_the_docs_page_start_prints_the_output_shown_there() -> None:
     for block in BLOCKS:
         assert (block.output is not None) == (block.language in ("python", "cpp")), block.lines
         assert block.output is None or block.output.strip(), block.lines
@@ -114,7 +114,7 @@ def test_the_lora_report_on_the_docs_page_start_has_the_numbers_of_the_model_tha
     assert "100 steps of one full sequence of 4096 tokens on each H100, 0.3104 s each" in " ".join(PAGE.split())
 
 
-def test_the_lightning_report_on_the_docs_page_start_has_the_numbers_of_the_model_that_its_code_block_names() -> None:
+def test_the_lightning_report_on_the_docs_page_start_has_the_numbers_of_the_model_in_the_code_block() -> None:
     mistral = floptally.cost(SOURCE / "examples/data/mistral-7b-v0.1.json")
     meter = floptally.Meter(mistral, gpus=1, accelerator="NVIDIA H100 80GB HBM3")
     note = "the model does not say what it recomputes; counted is nothing, as the plan says"

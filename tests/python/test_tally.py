@@ -42,7 +42,7 @@ def test_the_order_of_additions_does_not_change_a_tally(mistral: floptally.Cost)
     assert repr(tallies[0]) == "<Tally of 2 sequences, 9512 tokens>"
 
 
-def test_useful_and_padded_views_have_their_own_accumulators(mistral: floptally.Cost) -> None:
+def test_a_tally_has_separate_accumulators_for_useful_and_padded_sequences(mistral: floptally.Cost) -> None:
     tally = Tally(mistral)
     tally.add_cu_seqlens([0, 5, 9], [0, 8, 16], 1)
     assert (tally.get("tokens"), tally.get("tokens", "padded")) == (5, 16)

@@ -87,7 +87,7 @@ def test_a_list_of_rows_is_read_as_microbatches_or_as_ids_and_labels_and_any_oth
      {"attention_mask": np.zeros((2, 0), dtype=bool)}, {"grid_thw": np.zeros((0, 3), dtype=np.int64)}],
     ids=str,
 )  # fmt: skip
-def test_an_empty_microbatch_counts_nothing(empty: Any) -> None:
+def test_a_microbatch_without_tokens_counts_nothing(empty: Any) -> None:
     meter = new_meter()
     with meter.step(seconds=1.0):
         meter.add(**empty)
@@ -95,7 +95,7 @@ def test_an_empty_microbatch_counts_nothing(empty: Any) -> None:
     assert meter.run.useful == work_of(4)
 
 
-def test_a_batch_with_a_measured_number_of_zero_logits_counts_no_lm_head_flops() -> None:
+def test_a_batch_whose_measured_number_of_logits_is_zero_counts_no_lm_head_flops() -> None:
     meter = new_meter(plan=Plan(logits="measured"))
     with meter.step(seconds=1.0):
         meter.add(lengths=[9, 7], logits=[0, 0])
@@ -108,7 +108,7 @@ def test_a_batch_with_a_measured_number_of_zero_logits_counts_no_lm_head_flops()
     assert not meter.in_step
 
 
-def test_padding_of_an_encoder_decoder_is_counted_on_both_sides() -> None:
+def test_padding_of_an_encoder_decoder_is_counted_in_both_the_encoder_and_the_decoder() -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -135,7 +135,7 @@ def test_padding_of_an_encoder_decoder_is_counted_on_both_sides() -> None:
         COST.flops(lengths=[5], encoder_row_length=9, encoder_lengths=[3])
 
 
-def test_the_number_of_computed_logits_is_read_from_the_inputs_of_the_forward(monkeypatch: Any) -> None:
+def test_trainer_callbacks_read_the_number_of_computed_logits_from_the_inputs_of_the_forward(monkeypatch: Any) -> None:
     import sys
 
     from floptally.callbacks._scored import scored_tokens
@@ -161,7 +161,7 @@ def test_the_number_of_computed_logits_is_read_from_the_inputs_of_the_forward(mo
 
 
 @pytest.mark.parametrize("seconds", [0.0, float("nan"), -1.0, float("inf"), True, "1"])
-def test_a_step_with_an_invalid_time_is_an_error_and_does_not_stay_open(seconds: Any) -> None:
+def test_ending_a_step_with_an_invalid_time_is_an_error_that_leaves_no_step_open(seconds: Any) -> None:
     meter = new_meter()
     with pytest.raises(floptally.Error, match="^seconds: must be"), meter.step(seconds):
         meter.add(lengths=[4])
@@ -171,7 +171,7 @@ def test_a_step_with_an_invalid_time_is_an_error_and_does_not_stay_open(seconds:
     assert (meter.run.steps, meter.run.useful) == (1, work_of(4))
 
 
-def test_a_meter_with_the_option_on_error_leave_out_leaves_out_uncountable_steps() -> None:
+def test_a_meter_skips_uncountable_steps_instead_of_raising_if_the_user_asks_for_it() -> None:
     meter = new_meter(on_error="leave_out")
     assert meter.on_error == "leave_out" and new_meter().on_error == "raise"
     with warnings.catch_warnings(record=True) as said:
@@ -394,7 +394,7 @@ def test_a_second_call_of_train_after_an_interruption_counts_each_batch_once(tmp
     assert not trainer.model._forward_pre_hooks and not trainer.model._forward_hooks and not callback.meter.in_step
 
 
-def test_training_after_an_interrupted_forward_counts_every_step(tmp_path: Path) -> None:
+def test_training_after_an_interruption_inside_a_forward_counts_every_step(tmp_path: Path) -> None:
     meter = new_meter()
     model = transformers_llama()
     trainer = trainer_of(tmp_path, model)
@@ -415,7 +415,7 @@ def test_training_after_an_interrupted_forward_counts_every_step(tmp_path: Path)
     assert meter.run.useful == 4 * STEP and meter.run.steps == 4
 
 
-def test_hooks_are_removed_from_a_model_that_another_model_replaces(tmp_path: Path) -> None:
+def test_trainer_callback_removes_its_hooks_from_a_model_that_another_model_replaces(tmp_path: Path) -> None:
     """A run that was interrupted leaves its hooks on the model; the next run, of another model, removes them."""
     first, second = transformers_llama(), transformers_llama()
     trainer = trainer_of(tmp_path, first)
@@ -431,7 +431,7 @@ def test_hooks_are_removed_from_a_model_that_another_model_replaces(tmp_path: Pa
     assert not second._forward_pre_hooks and not second._forward_hooks
 
 
-def test_a_retry_with_a_smaller_batch_counts_each_batch_once(tmp_path: Path) -> None:
+def test_a_retry_with_smaller_batches_after_an_out_of_memory_error_counts_each_batch_once(tmp_path: Path) -> None:
     meter = new_meter()
     trainer = trainer_of(tmp_path, auto_find_batch_size=True, per_device_train_batch_size=8, max_steps=2)
     callbacks.TrainerMeter(meter).attach(trainer)
@@ -448,7 +448,7 @@ def test_a_retry_with_a_smaller_batch_counts_each_batch_once(tmp_path: Path) -> 
     assert meter.run.useful == 2 * work_of(*[WIDTH] * trainer._train_batch_size)
 
 
-def test_a_callback_that_is_attached_twice_counts_once(tmp_path: Path) -> None:
+def test_a_trainer_callback_that_is_attached_twice_counts_each_batch_once(tmp_path: Path) -> None:
     meter = new_meter()
     callback = callbacks.TrainerMeter(meter)
     trainer = trainer_of(tmp_path, callback_list=[callback])
@@ -794,13 +794,13 @@ def lightning_module(passes: int = 1, none_at: tuple[int, ...] = (), validates: 
 
 @pytest.mark.parametrize("manual", [False, True])
 @pytest.mark.parametrize("passes", [1, 2, 3])
-def test_lightning_counts_each_pass_of_a_training_step(tmp_path: Path, passes: int, manual: bool) -> None:
+def test_the_lightning_callback_counts_each_pass_of_a_training_step(tmp_path: Path, passes: int, manual: bool) -> None:
     meter = new_meter()
     lightning_run(tmp_path, callbacks.LightningMeter(meter), lightning_module(passes, manual=manual))
     assert meter.run.useful == 6 * passes * STEP and meter.run.steps == 6
 
 
-def test_lightning_batches_whose_training_step_returns_none_are_not_counted(tmp_path: Path) -> None:
+def test_the_lightning_callback_does_not_count_batches_whose_training_step_returns_none(tmp_path: Path) -> None:
     meter = new_meter()
     lightning_run(tmp_path, callbacks.LightningMeter(meter), lightning_module(none_at=(1, 4)), accumulate_grad_batches=2)
     assert meter.run.useful == 4 * STEP

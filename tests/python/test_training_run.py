@@ -45,7 +45,7 @@ def test_every_step_of_a_packed_training_run_counts_the_flops_that_pytorch_count
     assert meter.run.tally.get("squares") * meter.run.tally.get("count") != meter.run.tokens**2
 
 
-def test_steps_with_padded_rows_run_the_flops_of_the_padded_view(example):
+def test_training_steps_with_padded_rows_run_the_flops_that_floptally_counts_as_padded(example):
     model = example.build_model()
     meter = metered(example, floptally.cost(model.config))
     steps = list(example.train(meter, model, steps=3, rows=True))

@@ -382,7 +382,7 @@ def functions(owner: object = _core, prefix: str = "") -> Iterator[tuple[str, ob
             yield prefix + name, member if isinstance(member, property) else getattr(owner, name)
 
 
-def test_help_shows_signatures_without_cpp_names() -> None:
+def test_python_help_shows_class_signatures_without_cpp_type_names() -> None:
     every = dict(functions())
     assert len(every) > 200
     for name, member in every.items():

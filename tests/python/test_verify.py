@@ -97,7 +97,7 @@ def test_verification_finds_equal_flops_in_every_component_of_transformers_model
     assert result.terms["padding"] < 0
 
 
-def test_verification_names_the_component_in_which_a_model_differs() -> None:
+def test_verification_tells_in_which_component_a_model_differs() -> None:
     model = small("LlamaForCausalLM", DECODER)
     other = floptally.cost({**model.config.to_dict(), "intermediate_size": 49})
     result = floptally.verify(model, padded_batch(3, 11), cost=other)
@@ -116,7 +116,7 @@ def test_verification_counts_images_of_the_size_in_the_config() -> None:
     assert result.equal and result.pytorch == result.counted and result.source == "config"
 
 
-def test_verification_names_a_scan_kernel_that_runs_different_products() -> None:
+def test_verification_reports_a_scan_kernel_that_runs_different_matmuls_than_the_cost() -> None:
     config = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 1, "state_size": 4}
     with torch.device("meta"):
         model = transformers.MambaForCausalLM(transformers.MambaConfig(**config)).train()
@@ -137,7 +137,7 @@ def test_verification_explains_the_flops_that_activation_checkpointing_adds() ->
     assert all(one.difference == 0 for one in result.components.values())
 
 
-def test_verification_names_packed_documents_that_run_as_one_row() -> None:
+def test_verification_reports_packed_documents_that_run_as_one_row() -> None:
     model = small("LlamaForCausalLM", DECODER)
     ids = torch.randint(5, 90, (1, 12))
     batch = {"input_ids": ids, "position_ids": torch.tensor([[0, 1, 2, 3, 4, 0, 1, 2, 0, 1, 2, 3]])}
@@ -146,7 +146,7 @@ def test_verification_names_packed_documents_that_run_as_one_row() -> None:
     assert result.equal and others(result) == {"packed_rows": rows * (12**2 - 5**2 - 3**2 - 4**2)}
 
 
-def test_verification_names_frozen_weights() -> None:
+def test_verification_reports_frozen_weights() -> None:
     model = small("LlamaForCausalLM", DECODER)
     for parameter in model.model.layers[0].parameters():
         parameter.requires_grad_(False)
@@ -159,7 +159,7 @@ def test_verification_names_frozen_weights() -> None:
     assert read.equal and "frozen_weights" not in others(read)
 
 
-def test_verification_of_a_lora_model_counts_the_products_of_its_training() -> None:
+def test_verification_of_a_lora_model_counts_the_matmuls_of_lora_training() -> None:
     peft = pytest.importorskip("peft")
     base = transformers.LlamaForCausalLM(transformers.LlamaConfig(**DECODER))
     model = peft.get_peft_model(base, peft.LoraConfig(r=3, target_modules=["q_proj", "v_proj", "down_proj"]))
@@ -195,7 +195,7 @@ class Rotated(torch.nn.Module):  # type: ignore[misc]
         return self.inner(x * angles.T.cos())
 
 
-def test_verification_leaves_out_and_names_a_matmul_that_involves_neither_data_nor_weights() -> None:
+def test_verification_leaves_out_a_matmul_that_involves_neither_data_nor_weights_and_reports_the_matmul() -> None:
     result = floptally.verify(Rotated(8), torch.rand(3, 5, 8))
     assert result.equal and result.differences == {"constants": 2 * 8 * 5}
     check_sums(result)
@@ -318,7 +318,7 @@ def test_verification_counts_the_logits_that_the_batch_keeps(kept: Any) -> None:
     check_sums(result)
 
 
-def test_verification_names_positions_that_a_causal_convolution_cuts_off() -> None:
+def test_verification_reports_positions_that_a_causal_convolution_cuts_off() -> None:
     layers = ["conv", "full_attention", "conv"]
     model = real("Lfm2ForCausalLM", {**DECODER, "num_hidden_layers": 3, "layer_types": layers, "conv_L_cache": 3})
     batch = {"input_ids": torch.randint(5, 90, (2, 11))}
@@ -329,7 +329,7 @@ def test_verification_names_positions_that_a_causal_convolution_cuts_off() -> No
     check_sums(result)
 
 
-def test_verification_names_the_logits_between_samples_of_a_contrastive_model() -> None:
+def test_verification_reports_the_logits_between_samples_of_a_contrastive_model() -> None:
     image = {name: value for name, value in SIZES.items() if name != "vocab_size"}
     config = transformers.CLIPConfig(
         text_config={**SIZES, "eos_token_id": 2, "max_position_embeddings": 32},
@@ -359,7 +359,7 @@ def test_verification_shows_the_flops_that_pytorch_counts_for_each_implementatio
     check_sums(result)
 
 
-def test_verification_of_a_diffusers_model_with_lora_counts_its_training() -> None:
+def test_verification_of_a_diffusers_model_with_lora_counts_the_flops_of_lora_training() -> None:
     diffusers, peft = pytest.importorskip("diffusers"), pytest.importorskip("peft")
     with torch.device("meta"):
         model = diffusers.FluxTransformer2DModel(

@@ -64,7 +64,7 @@ def test_waterfall_lines_match_a_hand_calculation() -> None:
     assert repr(line["bubble"]) == "<WaterfallLine pipeline bubble: not known>"
 
 
-def test_padding_recompute_and_redundant_work_are_waterfall_lines(mistral: floptally.Cost) -> None:
+def test_padding_and_recompute_and_redundant_work_each_have_a_line_in_a_waterfall(mistral: floptally.Cost) -> None:
     plan = floptally.Plan(recompute="full", repeated={"lm_head": 2})
     once = floptally.Plan(recompute="full")
     batch: dict[str, Any] = {"lengths": [3000, 900], "row_length": 4096}
@@ -181,7 +181,7 @@ def test_the_largest_rank_load_and_the_sum_of_loads_give_the_same_waterfall_as_t
     assert by_step(gathered)["imbalance"].points == pytest.approx(100 * (sum(loads) / 4 / max(loads) - 1))
 
 
-def test_attention_tiles_with_masked_pairs_equal_an_enumeration() -> None:
+def test_flops_of_masked_pairs_inside_computed_attention_tiles_equal_an_enumeration() -> None:
     config = {"model_type": "llama", "vocab_size": 64, "hidden_size": 32, "intermediate_size": 48,
               "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2}  # fmt: skip
     cost = floptally.cost(config)
@@ -209,7 +209,7 @@ def test_attention_tiles_with_masked_pairs_equal_an_enumeration() -> None:
         work.waterfall(masked_tiles=tiles, **account)
 
 
-def test_a_waterfall_uses_the_gpus_accelerator_and_precisions_that_were_passed_to_measure(mistral: floptally.Cost) -> None:
+def test_a_waterfall_of_a_measured_breakdown_uses_the_accelerator_and_precisions_and_number_of_gpus_of_the_measurement(mistral: floptally.Cost) -> None:
     work = mistral.flops(lengths=[4096])
     told: dict[str, Any] = {"gpus": 4, "accelerator": "H100 SXM", "precisions": "mlp=fp8"}
     measured = work.measure(0.5, **told)
@@ -266,7 +266,7 @@ def test_the_waterfall_of_one_gpu_has_no_waiting_for_other_gpus() -> None:
     assert by_step(result)["communication"].note == "one GPU has nobody to talk to"
 
 
-def test_text_markdown_and_html_of_a_waterfall_have_the_same_cells(mistral: floptally.Cost) -> None:
+def test_text_and_markdown_and_html_of_a_waterfall_have_the_same_cells(mistral: floptally.Cost) -> None:
     result = mistral.flops(lengths=[4096]).waterfall(
         seconds=1, gpus=2, peak_tflops=989, apart={"a|b <i>\n": 0.25, "a b": 0.1, "a_b": 0.05}
     )
@@ -502,7 +502,7 @@ def test_the_waterfall_of_context_parallel_ranks_equals_the_output_of_the_comman
         floptally.ContextShards(mistral, 2, "zigzac")  # type: ignore[arg-type]
 
 
-def test_a_comparison_of_waterfalls_lists_the_largest_slowdown_first_and_a_sorted_table_the_largest_cost_first() -> None:
+def test_a_comparison_of_waterfalls_lists_the_largest_slowdown_first_and_can_be_sorted_by_largest_cost() -> None:
     times = [{"name": "mlp", "components": ["mlp"], "seconds": 0.5}, {"name": "data", "seconds": 0.1}]
     slower = [{"name": "mlp", "components": ["mlp"], "seconds": 0.75}, {"name": "optimizer", "seconds": 0.1}]
     work, account = linear(30), {"gpus": 1, "peak_tflops": 100}
@@ -595,7 +595,7 @@ def table_of(text: str) -> dict[str, list[str]]:
     return {name: numbers for name, *numbers in found}
 
 
-def test_examples_on_the_docs_page_waterfall_run(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+def test_code_examples_on_the_docs_page_about_waterfalls_run_without_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(SOURCE / "examples")
     scope: dict[str, Any] = {"__name__": "a_script"}

@@ -32,7 +32,7 @@ MOE = {
         ({"cu_seqlens": [0, 3, 7]}, {"attention_mask": [[1, 1, 1, 0], [1, 1, 1, 1]]}),
     ],
 )
-def test_passing_the_sequences_of_a_batch_in_two_arguments_is_an_error(llama: floptally.Cost, first: Any, second: Any) -> None:
+def test_passing_the_sequences_of_a_batch_in_two_different_arguments_is_an_error(llama: floptally.Cost, first: Any, second: Any) -> None:
     (one,), (other,) = first, second
     says = f"{other}: cannot be passed with {one}, since both would be counted: .* by add_{one}\\(\\) and add_{other}\\(\\)"
     meter = Meter(llama, gpus=1, peak_tflops=989)
@@ -65,7 +65,7 @@ def test_true_and_false_are_not_accepted_as_lengths(llama: floptally.Cost, value
     assert llama.total_flops(attention_mask=[[True, True, False]]) == llama.total_flops(attention_mask=[[1, 1, 0]])
 
 
-def test_a_weight_setting_is_checked_in_its_constructor() -> None:
+def test_an_invalid_weight_setting_is_an_error_of_its_constructor() -> None:
     with pytest.raises(Error, match="^rank: must be at least 1 for the state lora, got 0$"):
         WeightSetting("*", "lora")
     with pytest.raises(Error, match="^rank: must be 0 for the state frozen, since only lora adapters have a rank, got 8$"):
@@ -111,7 +111,7 @@ def test_a_peak_in_another_unit_or_a_misspelt_accelerator_gets_a_suggestion(llam
         work.measure(1.0, gpus=1, peak_tflops=989, precisions="mlp=1979e12")
 
 
-def test_an_mfu_that_is_implausibly_high_or_low_warns(llama: floptally.Cost) -> None:
+def test_an_implausibly_high_or_low_mfu_gives_a_warning(llama: floptally.Cost) -> None:
     work = llama.flops(lengths=[8192])
     with pytest.warns(RuntimeWarning, match=r"^mfu: an MFU of 0.0426 % is below 0.1 %: seconds, gpus or the peak may be"):
         slow = work.measure(1000.0, gpus=1, accelerator="H100 SXM")  # milliseconds
@@ -169,7 +169,7 @@ def test_the_mbu_of_a_model_with_experts_is_an_upper_bound_without_measured_visi
         floptally.cost({**MOE, "model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"]}, strict=False).bytes(**step, distinct_experts=4)  # type: ignore[arg-type]
 
 
-def test_an_mbu_above_100_per_cent_warns() -> None:
+def test_an_mbu_above_100_per_cent_gives_a_warning() -> None:
     step = floptally.cost(MOE).bytes(new_tokens=[(1, 100)] * 4, plan=floptally.Plan(phase="forward"), distinct_experts=10)
     with pytest.warns(RuntimeWarning, match=r"^mbu: .* %: more bytes than the memory could move"):
         assert step.mbu(1e-9, gpus=1, accelerator="H100 SXM") > 1

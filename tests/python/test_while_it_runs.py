@@ -190,7 +190,7 @@ def test_rl_passes_on_an_unknown_accelerator_have_flops_but_no_mfu() -> None:
 # ---- amounts of 0 ----
 
 
-def test_a_measured_amount_of_zero_is_kept_by_pickles_sums_and_saved_runs(tmp_path: Path) -> None:
+def test_a_measured_amount_of_zero_is_kept_by_pickles_and_sums_and_saved_runs(tmp_path: Path) -> None:
     plan = Plan(logits="measured")
     meter = floptally.Meter(COST, gpus=1, peak_tflops=1e-3, plan=plan)
     with meter.step(1.0):

@@ -135,7 +135,7 @@ TEST_CASE("every file of models/ is one string literal, is named after its first
     }
 }
 
-TEST_CASE("line numbers in errors count the raw-string delimiters of a models file as empty lines") {
+TEST_CASE("line numbers of errors in a models file include the line of its raw-string delimiter") {
     const std::string file = read_text(source_dir / "include/floptally/models/mistral.spec");
     REQUIRE(file.starts_with("R\"spec(\nspec mistral : "));
     const std::string config = "{'model_type': 'mistral', 'num_hidden_layers': 3}";
@@ -426,8 +426,7 @@ TEST_CASE("the model type of a config selects among the user's specs and the lib
     }
 }
 
-TEST_CASE(
-    "a spec that derives from small as wide prefers lines of wide to lines of small and ignores the parent of wide") {
+TEST_CASE("spec 'my : small as wide' prefers lines of 'wide' to lines of 'small' and ignores the parent of 'wide'") {
     // The lines of `my` come first, then those of `wide`, then those of `small`, then llama's; those of `other` never.
     const std::string specs =
         "spec my : small as wide\n"

@@ -283,7 +283,8 @@ TEST_CASE("HSTU context or targets longer than the sequence are cut to its lengt
     CHECK(mask::hstu().pairs(sequence{}) == 0);
 }
 
-TEST_CASE("plain sequence lengths count as HSTU history, in blocks and one by one", "[hstu][tally]") {
+TEST_CASE("sequence lengths without HSTU context or targets count as HSTU history, in blocks and one by one",
+          "[hstu][tally]") {
     std::vector<std::uint32_t> lengths;
     for (std::uint32_t i = 0; i < 700; ++i) {
         lengths.push_back(i * i % 977);
@@ -361,7 +362,8 @@ TEST_CASE("an HSTU sequence whose parts exceed its length or its slot is an erro
     CHECK(refusal({}, {.length = 6, .targets = 3, .target_group = 2}) == "no error");
 }
 
-TEST_CASE("attended pairs of HSTU query ranges on several ranks add up to the whole mask", "[hstu][context_parallel]") {
+TEST_CASE("attended pairs of HSTU query ranges on several ranks add up to the pairs of the whole sequence",
+          "[hstu][context_parallel]") {
     for (const hstu_mask& statistic : hstu_definition::statistics({4}, {2})) {
         const parts s{.context = 3, .history = 9, .targets = 6, .group = 4};
         for (std::uint64_t first = 0; first <= 18; ++first) {

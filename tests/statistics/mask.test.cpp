@@ -544,7 +544,7 @@ TEST_CASE("the precomputed pairs of the longest sequences equal a sum over their
 }
 
 TEST_CASE(
-    "causal pairs of a sequence equal the pairs of its first part plus the pairs of the rest with the first part "
+    "causal pairs of a sequence equal those of its first part plus those of its second part after the first part is "
     "cached") {
     std::string difference;
     random_definitions random;

@@ -54,8 +54,10 @@ void check(const statistic& counted, Seen seen) {
 
 }  // namespace
 
-TEST_CASE("pairs of the best compressed keys, blocks and pools equal an enumeration, also after cached tokens",
-          "[statistic]") {
+TEST_CASE(
+    "attended pairs of masks that select compressed keys, blocks or pools equal an enumeration, also after cached "
+    "tokens",
+    "[statistic]") {
     for (const int size : {1, 2, 3, 4, 7, 16}) {
         for (const int best : {1, 2, 3, 5, 9}) {
             check(mask_statistics::best_compressed_keys{size, best},

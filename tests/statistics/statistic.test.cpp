@@ -77,7 +77,7 @@ TEST_CASE("a user's mask equals an enumeration, also after cached tokens", "[sta
     }
 }
 
-TEST_CASE("a user's mask counts every form of input, also lengths in blocks", "[statistic]") {
+TEST_CASE("a user's mask counts every input format, also lengths in blocks", "[statistic]") {
     mask_set masks;
     masks.find_or_add(every_third, "masks");
     masks.find_or_add(sparse, "masks");
@@ -368,7 +368,8 @@ TEST_CASE("a statistic that is computed from sums over lengths equals the statis
     CHECK_FALSE(statistic(unit_statistics::measured::named("visits")).moments().exists);
 }
 
-TEST_CASE("the name of a statistic's struct is found in the type text of every compiler", "[statistic]") {
+TEST_CASE("the name of a statistic's struct is found in the text by which each compiler names the type",
+          "[statistic]") {
     CHECK(detail::struct_in("const char* spelled() [with Statistic = own::window]") == "own::window");
     CHECK(detail::struct_in("const char *spelled() [Statistic = own::window]") == "own::window");
     CHECK(detail::struct_in("spelled() [with Statistic=own::window]") == "own::window");

@@ -182,7 +182,7 @@ TEST_CASE("goodput refuses impossible times") {
           "wall_clock: must be callable, got an empty function");
 }
 
-TEST_CASE("a saved state with invalid goodput is an error and leaves the meter unchanged") {
+TEST_CASE("a saved meter state with invalid goodput is an error and leaves the meter unchanged") {
     double now = 100;
     const flop_counter model(presets::mistral_7b.cost());
     const metered_hardware gpu{.gpus = 1, .peak_tflops = 989};

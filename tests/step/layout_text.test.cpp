@@ -125,8 +125,7 @@ TEST_CASE("a layout written as any trainer's settings is read back as an equal l
 }
 
 TEST_CASE(
-    "a layout written as a device mesh keeps any axis order, and one in Megatron's format keeps Megatron's two "
-    "orders") {
+    "a layout written as a device mesh keeps any axis order, and Megatron's format keeps the two orders of Megatron") {
     for (const char* order : {"tp-cp-dp-pp", "cp-tp-dp-pp", "dp-tp-cp-pp", "pp-tp-cp-dp"}) {
         for (const char* of_experts : {"etp-ep-expert_dp-pp", "ep-etp-expert_dp-pp", "expert_dp-ep-etp-pp"}) {
             const bool pp_first = order[0] == 'p';
@@ -146,7 +145,7 @@ TEST_CASE(
           "layout: areal cannot express another order of ranks than tp-cp-ep-dp-pp: choose another format");
 }
 
-TEST_CASE("a layout text that is contradictory or incomplete is an error that says what to do") {
+TEST_CASE("a layout text with contradictory or missing sizes is an error that says what to do") {
     CHECK(error_for("attn:d1p1t2c4|ffn:d2p1t1e8") ==
           "layout: has 8 ranks per pipeline stage for attention and 16 for experts: both numbers must be equal");
     CHECK(error_for("attn:d1p2t2c4|ffn:d1p1t1e8") == "layout: must have the same p for attn and ffn, got 2 and 1");

@@ -203,7 +203,7 @@ TEST_CASE("a meter accepts a step without tokens") {
     CHECK(floptally::rates(m.last_step()).padded_mfu > 0);
 }
 
-TEST_CASE("a meter times its steps by the clock that the caller passes") {
+TEST_CASE("a meter measures step times with the clock that the caller passes") {
     double now = 1000;
     meter m(folded(), two_gpus, [&] { return now; });
     m.begin_step();
@@ -815,7 +815,7 @@ TEST_CASE("if one rank cannot count its step, all ranks leave the step out") {
     CHECK(ends == std::vector<std::string>(3, "no error"));
 }
 
-TEST_CASE("a measured count of 0 counts as measured") {
+TEST_CASE("a meter accepts a measured count of 0 and refuses a step without the measured count") {
     floptally::cost model = small_model();
     model.add("head", floptally::linear{.in_features = 3, .out_features = 7}, floptally::measured("logits"));
     meter m(floptally::flop_counter(model), two_gpus);
@@ -827,7 +827,7 @@ TEST_CASE("a measured count of 0 counts as measured") {
     CHECK(m.run().totals.useful == floptally::flop_counter(small_model()).total_flops(m.run().totals.batch));
 }
 
-TEST_CASE("a measured amount of 0 is in a meter's saved state, and a missing amount is not") {
+TEST_CASE("a meter's saved state contains a measured amount of 0") {
     floptally::cost model = small_model();
     model.add("head", floptally::linear{.in_features = 3, .out_features = 7}, floptally::measured("logits"));
     const floptally::flop_counter counter(model);

@@ -55,7 +55,7 @@ TEST_CASE("a rounded dashboard number matches every FLOP count that rounds to it
     CHECK(observed_work{.least = 2, .most = 6}.middle() == 4);
 }
 
-TEST_CASE("an invalid or incomplete dashboard number is an error", "[comparison]") {
+TEST_CASE("a number from a dashboard is an error if it is malformed or lacks seconds, GPUs or a peak", "[comparison]") {
     for (const char* text :
          {"", "402", "TFLOP/s", "402 tokens", "-3TFLOP", "0TFLOP", "nanTFLOP", "1.2.3TFLOP", "4e2%"}) {
         CAPTURE(text);
@@ -98,7 +98,8 @@ TEST_CASE("the conventions and views that explain a dashboard's number are found
     CHECK(names("474.44TFLOP") == "torchtitan padded, torchtitan_2026 padded");
 }
 
-TEST_CASE("a comparison table lists all conventions and the terms of the chosen convention", "[comparison]") {
+TEST_CASE("a comparison table lists all conventions and the difference terms of the chosen convention",
+          "[comparison]") {
     const convention_comparison model(presets::llama_3_8b);
     tally batch{model.masks()};
     batch.add_lengths(std::vector<std::int32_t>{8192});
@@ -398,7 +399,8 @@ TEST_CASE("a logged rate of all GPUs together is divided by the number of GPUs",
     CHECK(log.gpu_seconds == Approx(1.0));
 }
 
-TEST_CASE("a log with unknown, mixed or incomplete lines is an error", "[comparison]") {
+TEST_CASE("a trainer's log is an error if no line has a rate, if two trainers wrote it or if a setting is missing",
+          "[comparison]") {
     const tally batch{};
     const auto problem_of = [&](const char* text, const observed_step& step) {
         return error_of([&] {

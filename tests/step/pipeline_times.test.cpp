@@ -129,7 +129,7 @@ void check(const rank_times& outcome, const shares& expected) {
 
 }  // namespace
 
-TEST_CASE("a simulated pipeline times each pass at the peak of its own precision") {
+TEST_CASE("a simulated pipeline computes the time of each pass from the peak of its own precision") {
     const std::vector<model_part> model = small_model();
     const pipeline_split split(4, layers_of_stages);
     const lengths_list lengths = {7, 2, 30};

@@ -279,7 +279,8 @@ TEST_CASE("images and audio have their own names in the report", "[report_table]
     CHECK(cells(row(table, "audio.frames")) == std::vector<std::string>{"audio.frames", "16"});
 }
 
-TEST_CASE("the report shows every component with its percentage and its three views", "[report_table]") {
+TEST_CASE("the report shows every component with its percentage and its useful, padded and executed FLOPs",
+          "[report_table]") {
     for (const report& r : {llama_report({.recomputed = recompute::full}), padded_report()}) {
         const std::string exact = to_table(r, figures::exact);
         const std::string figure = to_table(r);

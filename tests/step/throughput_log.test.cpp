@@ -57,7 +57,7 @@ TEST_CASE("docs/meter.md shows the log lines that this test prints") {
     CHECK(fenced_blocks(page, "log") == std::vector<std::string>{step_text + "\n" + layer_text + "\n"});
 }
 
-TEST_CASE("written step and layer log lines are parsed back unchanged") {
+TEST_CASE("log lines of steps and layers are written and parsed back unchanged") {
     const train_line step{.iteration = 99, .tokens = 131168, .milliseconds = 58.51, .tflops = 1092, .mfu_pct = 6.9};
     const layer_line layer{
         .pass = "train_fwd", .tokens = 131168, .milliseconds = 12.345, .tflops = 345.6, .mfu_pct = 34.94};

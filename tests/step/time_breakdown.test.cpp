@@ -62,7 +62,7 @@ TEST_CASE("a time breakdown adds up work at different peaks and named times") {
     CHECK(detail::seconds_with_waiting(timed) == 2.5);
 }
 
-TEST_CASE("the number of busy GPUs is all GPUs minus idle ones and at least one") {
+TEST_CASE("the busy GPUs of a time breakdown are all GPUs minus idle ones, and at least one GPU must be busy") {
     time_breakdown timed{.step = {.seconds = 1, .gpus = 8, .peak_tflops = 100}};
     CHECK(detail::working_gpus(timed) == 8);
     timed.idle_gpus = 7;

@@ -160,7 +160,7 @@ TEST_CASE("a backward node of a trace belongs to the last operator with its sequ
     CHECK(parts_of(of).at("attention.core") == part(1, 0));
 }
 
-TEST_CASE("a step of a trace covers one device and ignores events outside the step marks") {
+TEST_CASE("times of a trace are per step and device, without events outside the profiler's step marks") {
     made_trace of;
     of.add(trace_kind::annotation, "ProfilerStep#3", 100, 200);
     of.add(trace_kind::annotation, "ProfilerStep#4", 200, 300);

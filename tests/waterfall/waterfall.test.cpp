@@ -81,7 +81,7 @@ time_breakdown by_hand() {
 
 }  // namespace
 
-TEST_CASE("a waterfall matches a hand calculation") {
+TEST_CASE("the lines of an MFU waterfall match a hand calculation") {
     const waterfall made(by_hand());
     const auto at = [&](waterfall_step what) { return line(made, what).gpu_nanoseconds; };
     CHECK(at(waterfall_step::useful) == 600'000'000);      // 60 TFLOP at 100 TFLOP/s
@@ -133,7 +133,8 @@ TEST_CASE("the last line of a waterfall includes and names the losses that were 
     CHECK(line(more, waterfall_step::imbalance).gpu_nanoseconds == 2'000'000'000);
 }
 
-TEST_CASE("waterfall lines add up to the step time to the nanosecond and start with the MFU") {
+TEST_CASE(
+    "waterfall lines add up to the step time to the nanosecond, and the waterfall has the MFU of its useful FLOPs") {
     std::mt19937_64 random(3);
     std::uniform_real_distribution<double> fraction(0, 1);
     const auto up_to = [&](std::uint64_t most) { return random() % (most + 1); };
@@ -409,7 +410,7 @@ TEST_CASE("memory-bound time has its own waterfall line before the last line and
           "memory_bound: must be a number of seconds, at least 0, got -1.000000");
 }
 
-TEST_CASE("padding, recomputed and redundant work are waterfall lines of a model") {
+TEST_CASE("the waterfall of a model has lines for padding, recomputed work and redundant work") {
     const floptally::cost model = floptally::presets::llama_3_8b.cost();
     floptally::training_plan plan;
     plan.recomputed = floptally::recompute::full;
@@ -507,7 +508,8 @@ TEST_CASE("the waterfall of one GPU notes that there is no other rank to wait fo
     CHECK(!floptally::with_one_gpu_defaults(timed).idle_gpus);
 }
 
-TEST_CASE("the kernel rate of a waterfall excludes memory-bound and named time and lists unknown losses") {
+TEST_CASE(
+    "the kernel rate of a waterfall excludes memory-bound and named time, and the waterfall lists unknown losses") {
     // 2 s of one GPU: 0.5 s apart, 0.6 s bound by memory, and 0.9 s in which 45 of 90 TFLOP are run.
     time_breakdown timed{.step = {.seconds = 2, .gpus = 1, .peak_tflops = 100}};
     timed.work = {{work_of("mlp", 45 * tera), 100}};

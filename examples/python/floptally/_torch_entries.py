@@ -520,8 +520,8 @@ class Table:
         return self.recomputing(self.checked(), series)
 
     def with_form(self, series: Sequence[Series]) -> list[Series]:
-        """Returns the products whose FLOPs can be written as integers per unit. Products for which this works only
-        together, such as those of all experts, are replaced by their sum."""
+        """Returns the products as entries of a cost: each has an integer of FLOPs for each token, pair or sample.
+        Products whose FLOPs only add up to such integers, such as those of all experts, are replaced by their sum."""
         found: list[Series] = []
         odd: dict[tuple[str, str, tuple[str, ...], bool], list[Series]] = {}
         problems: dict[tuple[str, str, tuple[str, ...], bool], Error] = {}

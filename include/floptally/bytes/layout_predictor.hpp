@@ -917,8 +917,8 @@ class layout_predictor {
             const double of_byte = byte_seconds[chunk % sizes.pp][static_cast<std::size_t>(parallel_axis::pp)];
             between[chunk] = {own.forward * of_byte, own.backward * of_byte};
         }
-        // All three lists have the seconds of each chunk's passes. `work_seconds` has the time of each microbatch's
-        // work at the cluster's efficiency. `peak` has that time at 100 % efficiency. `exposed` has the exchanges of
+        // Seconds of a forward and of a backward. `work_seconds` has those of each chunk and kind of microbatch at the
+        // cluster's efficiency, and `peak` those at 100 % efficiency. `exposed` has, for each chunk, the exchanges of
         // the fullest microbatch that no computation hides.
         std::vector<detail::pass_seconds> peak(chunks * kinds);
         std::vector<detail::pass_seconds> work_seconds(chunks * kinds);

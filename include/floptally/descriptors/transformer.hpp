@@ -66,8 +66,8 @@ struct vocabulary {
 struct multi_token_prediction {
     std::uint64_t num_layers = 0;
     bool shared_head = true;  ///< true: all depths use the model's lm_head; false: each depth has its own lm_head
-    elementwise_parameters elementwise{};  ///< norms of one depth: those of its two inputs and the one before the
-                                           ///< lm_head
+    elementwise_parameters elementwise{};  ///< norms of one multi-token-prediction depth: two of its inputs, one
+                                           ///< before the lm_head
     bool projects = true;                  ///< false: the parts of the layer already include the matrix 2h → h
 
     /// Returns the cost of all depths of multi-token prediction. Each depth repeats the model's last layer, whose cost

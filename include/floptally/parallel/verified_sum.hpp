@@ -119,8 +119,8 @@ class verified_sum {
         return all;
     }
 
-    /// A message begins with four integers. After the sum they are: the number of ranks, the sum of each rank's product
-    /// of weights, the number of ranks with an error, and the sum of these ranks' indices.
+    /// A message begins with four integers. After the sum they are: the number of ranks, a checksum of their places in
+    /// the layout, the number of ranks with an error, and the sum of these ranks' indices.
     static constexpr std::size_t header_size = 4;
     struct message_header {
         std::uint64_t integers[header_size];

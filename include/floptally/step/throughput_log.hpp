@@ -151,7 +151,7 @@ inline constexpr const char* layer_form = "[LAYER] [P] tokens N;time (median): X
         }
     }
     scan.literal("]");
-    // A loss may follow the bracket. A second step in the same line is an error, because it would be skipped.
+    // The line may go on with the step's loss. A second step in one line is an error, because it would be skipped.
     const bool ends = scan.finished() || scan.take(":") || scan.take(" ");
     if (!scan.good() || !ends || find_train_line(scan.rest()) != std::string_view::npos ||
         find_layer_line(scan.rest()) != std::string_view::npos) {
