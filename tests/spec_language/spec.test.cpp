@@ -676,7 +676,9 @@ TEST_CASE("a list of layer types must have one entry per layer in every model cl
     CHECK(problem_of([] { return read_by_type("llama", "'mlp_layer_types': ['dense']"); }).field == "mlp_layer_types");
 }
 
-TEST_CASE("a config that its transformers class refuses is an error, and an accepted null disables the option") {
+TEST_CASE(
+    "a config that its transformers class refuses is an error, and a null that the class accepts turns off that config "
+    "key") {
     const auto field_of = [](const std::string& config) {
         return problem_of([&] { return floptally::read_config(parsed(config)); }).field;
     };
