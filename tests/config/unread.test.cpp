@@ -256,7 +256,7 @@ std::vector<std::string> structural_keys() {
 TEST_CASE("every published config is read in strict mode without a note on an unread key") {
     std::size_t number = 0;
     for (const json& model : golden("published.json")) {
-        if (skipped_when_sanitized(number++, 10)) {
+        if (skipped_when_sanitized(number++, 50)) {
             continue;
         }
         INFO(model["name"]);
@@ -268,7 +268,7 @@ TEST_CASE("every published config is read in strict mode without a note on an un
                                     "mpt/ignored-untied"};
     std::string noted;
     for (const named_config& real : real_configs()) {
-        if (skipped_when_sanitized(number++, 20)) {
+        if (skipped_when_sanitized(number++, 100)) {
             continue;
         }
         for (const std::string& key : put.count(real.name) == 0 ? unread_of(real.config) : std::vector<std::string>()) {
