@@ -264,8 +264,10 @@ TEST_CASE("a layer argument without a value is an error that names the argument 
         const std::string said = problem_in(wrong.text);
         const std::string_view argument = wrong.argument;
         const std::size_t space = argument.find(' ');
-        const std::string named = std::string(argument.substr(0, space)) + ":" + std::string(argument.substr(space));
-        CHECK(said.starts_with("spec mine:2: " + named + (argument.ends_with("split heads") ? " needs " : " has no ")));
+        const std::string layer(argument.substr(0, space));
+        const std::string name(argument.substr(space + 1));
+        CHECK(said.starts_with("spec mine:2: " + layer + ": " +
+                               (name == "split heads" ? name + " needs " : "\"" + name + "\" has no ")));
     }
     // A switch has none.
     CHECK(problem_in("feed: gated inner 40, fused, detached") == "no error");

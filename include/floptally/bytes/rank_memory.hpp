@@ -251,10 +251,12 @@ class kept_activations {
         return flow.is_sharded(values) ? tp_ : token_ranks_;
     }
     [[nodiscard]] bool trains(const cost_entry& entry) const {
-        for (std::uint64_t n = 0; n < part_->repeat; ++n) {
-            if (states_.trains(*part_, part_->first_layer == no_layer ? no_layer : part_->first_layer + n, entry)) {
+        for (std::uint64_t n = 0; n < part_->repeat;) {
+            const std::uint64_t layer = part_->first_layer == no_layer ? no_layer : part_->first_layer + n;
+            if (states_.trains(*part_, layer, entry)) {
                 return true;
             }
+            n += states_.count_alike(layer, part_->repeat - n);
         }
         return false;
     }
@@ -759,28 +761,29 @@ struct state_sums {
 inline void put_states(std::span<const model_part> parts, const parallel_layout& layout, const training_plan& plan,
                        const memory_options& options, state_sums& into) {
     const weight_states states(plan);
+    state_sums one;  // of a tensor in one layer
     const auto put = [&](std::uint64_t amount, std::uint64_t ranks, bool trains, bool is_matrix,
                          const block_format& format = {}, bool both_ways = false) {
         const auto share = [&](zero_stage from) {
             return options.sharded >= from ? amount / ranks + (amount % ranks != 0 ? 1 : 0) : amount;
         };
-        into.parameters = checked(into.parameters, "parameters") + amount;
-        into.weight_bits += (both_ways ? 2 : 1) * format.bits_of(share(zero_stage::weights), options.bits.weights);
+        one.parameters = checked(one.parameters, "parameters") + amount;
+        one.weight_bits += (both_ways ? 2 : 1) * format.bits_of(share(zero_stage::weights), options.bits.weights);
         if (trains) {
             const std::uint64_t stepped = share(zero_stage::optimizer);
-            into.trainable = checked(into.trainable, "parameters") + amount;
-            into.gradients = checked(into.gradients, "parameters") + share(zero_stage::gradients);
-            into.optimizer_bits += options.optimizer.bits_of(stepped, is_matrix);
-            into.moved_bits +=
+            one.trainable = checked(one.trainable, "parameters") + amount;
+            one.gradients = checked(one.gradients, "parameters") + share(zero_stage::gradients);
+            one.optimizer_bits += options.optimizer.bits_of(stepped, is_matrix);
+            one.moved_bits +=
                 options.optimizer.moved_bits(stepped, is_matrix, options.bits.weights, options.bits.gradients);
         }
     };
     const bool has_head = std::any_of(parts.begin(), parts.end(), [](const model_part& part) {
         return part.role == part_role::head && !part.elsewhere;
     });
-    weight_states::for_each(
+    states.for_each(
         array_view<model_part>(parts.data(), parts.size()),
-        [&](const model_part& part, std::uint64_t layer, const cost_entry& entry) {
+        [&](const model_part& part, std::uint64_t layer, const cost_entry& entry, std::uint64_t layers) {
             const bool is_table = meaning_of(entry.kind).operands == term_operands::table;
             // If the tied lm_head is on another stage, this table is a separate copy.
             const bool is_copy = entry.kind == term::tied_embedding && !has_head;
@@ -803,6 +806,8 @@ inline void put_states(std::span<const model_part> parts, const parallel_layout&
             if (decided.adapts(entry)) {
                 put(checked(decided.rank, "parameters") * entry.per_rank.parameters, ranks, true, true);
             }
+            into.add(one, layers);
+            one = {};
         });
 }
 

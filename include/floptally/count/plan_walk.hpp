@@ -185,6 +185,8 @@ class handed_on {
         }
     }
 
+    [[nodiscard]] friend constexpr bool operator==(const handed_on&, const handed_on&) = default;
+
   private:
     [[nodiscard]] static constexpr bool has_role(array_view<model_part> parts, part_role role) {
         for (const model_part& part : parts) {
@@ -244,8 +246,18 @@ class plan_walk {
             plan.indexer != indexer_training::frozen && parts.size() == 1 && parts.front().role == part_role::anywhere;
         for_each_run(parts, [this](array_view<model_part> alike) {
             const model_part& first = alike.front();
-            for (std::uint64_t n = 0; n < first.repeat; ++n) {
-                run(alike, first.first_layer == no_layer ? no_layer : first.first_layer + n);
+            for (std::uint64_t n = 0; n < first.repeat;) {
+                const std::uint64_t layer = first.first_layer == no_layer ? no_layer : first.first_layer + n;
+                const std::uint64_t layers =
+                    plan_.recompute_every == 1 ? states_.count_alike(layer, first.repeat - n) : 1;
+                const handed_on before = handed_;
+                run(alike, layer, 1);
+                n += 1;
+                // A layer that leaves what it was handed runs like those after it.
+                if (layers > 1 && handed_ == before) {
+                    run(alike, layer + (layer == no_layer ? 0 : 1), layers - 1);
+                    n += layers - 1;
+                }
             }
         });
     }
@@ -275,8 +287,10 @@ class plan_walk {
                now.unnamed || left.unnamed};
     }
 
-    /// Visits parts in their order: those of one layer, or those outside the layers.
-    constexpr void run(array_view<model_part> parts, std::uint64_t layer) {
+    /// Visits parts in their order: those of one layer, or those outside the layers. `layers` successive layers run
+    /// alike.
+    constexpr void run(array_view<model_part> parts, std::uint64_t layer, std::uint64_t layers) {
+        layers_ = layers;
         const part_role role = parts.front().role;
         const modality in = parts.front().in();
         const gradient_flow::carried before = handed_.to(role, in);
@@ -420,6 +434,8 @@ class plan_walk {
         planned_entry planned{.component = static_cast<std::uint32_t>(components.find_or_add(name, "components")),
                               .entry = counted_entry(whole_, entry, convention_),
                               .run = run};
+        planned.entry.useful = checked(planned.entry.useful, name.view()) * layers_;
+        planned.entry.padded = checked(planned.entry.padded, name.view()) * layers_;
         if (has_statistic(entry.what)) {
             planned.entry.mask = static_cast<std::uint32_t>(masks.find_or_add(attends, "masks"));
         }
@@ -474,7 +490,8 @@ class plan_walk {
     gradient_flow flow_;
     handed_on handed_;
     list<known_treatment> routed_{};
-    key_choice choice_{};  ///< the keys that the indexer of the current layer chooses
+    key_choice choice_{};       ///< the keys that the indexer of the current layer chooses
+    std::uint64_t layers_ = 1;  ///< number of layers that the current visit counts
 };
 
 }  // namespace floptally::detail

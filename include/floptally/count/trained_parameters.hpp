@@ -32,21 +32,24 @@ struct parameter_counts {
     const detail::weight_states states(plan);
     states.check(parts);
     parameter_counts counts;
-    const auto add = [](std::uint64_t& sum, std::uint64_t more) { sum = checked(sum, "parameters") + more; };
-    detail::weight_states::for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry) {
-        if (part.elsewhere) {
-            return;
-        }
-        const detail::weight_states::decision decided = states.state_of(part, layer, entry);
-        add(counts.stored, entry.parameters);
-        add(counts.trainable, decided.state == weight_state::trainable ? entry.parameters : 0);
-        if (decided.adapts(entry)) {
-            const std::uint64_t parameters = checked(decided.rank, "parameters") * entry.per_rank.parameters;
-            for (std::uint64_t* sum : {&counts.stored, &counts.trainable, &counts.adapters}) {
-                add(*sum, parameters);
+    states.for_each(
+        parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry, std::uint64_t layers) {
+            if (part.elsewhere) {
+                return;
             }
-        }
-    });
+            const auto add = [layers](std::uint64_t& sum, std::uint64_t more) {
+                sum = checked(sum, "parameters") + checked(more, "parameters") * layers;
+            };
+            const detail::weight_states::decision decided = states.state_of(part, layer, entry);
+            add(counts.stored, entry.parameters);
+            add(counts.trainable, decided.state == weight_state::trainable ? entry.parameters : 0);
+            if (decided.adapts(entry)) {
+                const std::uint64_t parameters = checked(decided.rank, "parameters") * entry.per_rank.parameters;
+                for (std::uint64_t* sum : {&counts.stored, &counts.trainable, &counts.adapters}) {
+                    add(*sum, parameters);
+                }
+            }
+        });
     return counts;
 }
 

@@ -32,14 +32,34 @@ class weight_states {
 
     constexpr explicit weight_states(const training_plan& plan) : plan_(plan) {}
 
-    /// Calls `each(part, layer, entry)` for every entry of every part, once for each layer of the part.
+    /// Returns how many layers from `layer` on have the same settings, at most `most`.
+    [[nodiscard]] constexpr std::uint64_t count_alike(std::uint64_t layer, std::uint64_t most) const {
+        for (const weight_setting& setting : plan_.weights) {
+            if (layer == no_layer || !setting.names_layers()) {
+                continue;
+            }
+            if (setting.first_layer != any_layer && setting.first_layer > layer && setting.first_layer - layer < most) {
+                most = setting.first_layer - layer;
+            }
+            if (setting.last_layer != any_layer && setting.last_layer >= layer && setting.last_layer - layer < most) {
+                most = setting.last_layer - layer + 1;
+            }
+        }
+        return most;
+    }
+
+    /// Calls `each(part, layer, entry, layers)` for every entry of every part, once for each group of `layers`
+    /// successive layers that have the same settings. `layer` is the first of them.
     template <class Each>
-    static constexpr void for_each(array_view<model_part> parts, Each each) {
+    constexpr void for_each(array_view<model_part> parts, Each each) const {
         for (const model_part& part : parts) {
-            for (std::uint64_t n = 0; n < part.repeat; ++n) {
+            for (std::uint64_t n = 0; n < part.repeat;) {
+                const std::uint64_t layer = part.first_layer == no_layer ? no_layer : part.first_layer + n;
+                const std::uint64_t layers = count_alike(layer, part.repeat - n);
                 for (const cost_entry& entry : part.cost.entries()) {
-                    each(part, part.first_layer == no_layer ? no_layer : part.first_layer + n, entry);
+                    each(part, layer, entry, layers);
                 }
+                n += layers;
             }
         }
     }
@@ -85,7 +105,7 @@ class weight_states {
 
     [[nodiscard]] constexpr bool anything_trains(array_view<model_part> parts) const {
         bool result = input_trains("embedding") || input_trains("context");
-        for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry) {
+        for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry, std::uint64_t) {
             result = result || trains(part, layer, entry);
         });
         return result;
@@ -93,7 +113,7 @@ class weight_states {
 
     [[nodiscard]] constexpr bool everything_trains(array_view<model_part> parts) const {
         bool result = input_trains("embedding") && input_trains("context");
-        for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry) {
+        for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry, std::uint64_t) {
             result = result && is_trainable(part, layer, entry);
         });
         return result;
@@ -140,11 +160,11 @@ class weight_states {
         return !setting.names_layers() && setting.part.view() == "*" && matches(setting.weights.view(), input);
     }
 
-    static constexpr void check(array_view<model_part> parts, const weight_setting& setting, std::size_t i) {
+    constexpr void check(array_view<model_part> parts, const weight_setting& setting, std::size_t i) const {
         bool named = is_input(setting, "embedding") || is_input(setting, "context");
         bool held = named;
         bool adapts = false;
-        for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry) {
+        for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry, std::uint64_t) {
             const bool is_named = has_weight(entry.kind) && names(setting, part, entry);
             named = named || is_named;
             held = held || (is_named && holds_in(setting, layer));
@@ -186,12 +206,12 @@ class weight_states {
 
     /// Throws `error` if an lm_head and the embedding share a table, but only one of them trains.
     constexpr void check_tied(array_view<model_part> parts) const {
-        for_each(parts, [&](const model_part& input, std::uint64_t, const cost_entry& table) {
+        for_each(parts, [&](const model_part& input, std::uint64_t, const cost_entry& table, std::uint64_t) {
             if (table.kind != term::tied_embedding) {
                 return;
             }
             const bool trained = trains(input, no_layer, table);
-            for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry) {
+            for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry, std::uint64_t) {
                 const bool is_table = entry.kind == term::lm_head && entry.parameters >= table.useful / 2;
                 if (is_table && (state_of(part, layer, entry).state == weight_state::trainable) != trained) {
                     throw error("plan.weights",
