@@ -425,6 +425,9 @@ TEST_CASE("config keys for training, quantisation and serving are not reported a
           "'compression_config': {'config_groups': {'group_0': {'weights': {'num_bits': 8, 'group_size': 128}}}}",
           "'neuron': {'batch_size': 1, 'num_cores': 2}",
           "'peft_config': {'r': 8, 'rank': 8, 'layers_pattern': 'layers'}",
+          "'linear_block_size': 16",
+          "'diffusion_batch_size': 48",
+          "'pretrain_image_size': 224",  // the size of a table of positions
           "'unsloth_fixed': true"}) {
         INFO(key);
         const json config = parsed(plain_llama + ", " + key + "}");
@@ -432,14 +435,130 @@ TEST_CASE("config keys for training, quantisation and serving are not reported a
         CHECK(floptally::read_config(config).cost == floptally::read_config(parsed(plain_llama + "}")).cost);
         ++keys;
     }
-    CHECK(keys == 29);
+    CHECK(keys == 32);
+}
+
+TEST_CASE("config keys of SpecAugment and of the layout of rotary embeddings are neither sizes nor noted") {
+    for (const char* const key :
+         {"'mask_channel_length': 10", "'mask_channel_min_space': 1", "'mask_channel_other': 1.5",
+          "'mask_channel_selection': 'static'", "'mask_time_min_space': 1", "'mask_time_length': 10",
+          "'mask_feature_min_masks': 2", "'mask_feature_prob': 0.5", "'no_mask_channel_overlap': true",
+          "'no_mask_time_overlap': true", "'indexer_rope_interleave': true", "'mla_rope_interleaved': true"}) {
+        INFO(key);
+        const json config = parsed(plain_llama + ", 'tie_word_embeddings': false, " + key + "}");
+        CHECK(unread_of(config) == std::vector<std::string>());
+        CHECK(error_of([&] { return floptally::read_config(config); }) == "no error");
+    }
+    // Keys that have such words and name a size.
+    for (const char* const key :
+         {"'mask_feature_size': 256", "'mask_input_channels': 16", "'time_feature_length': 8", "'num_mask_channels': 4",
+          "'rope_interleave_layers': 4", "'interleave_moe_layer_step': 2"}) {
+        INFO(key);
+        CHECK(error_of([&] {
+                  return floptally::read_config(parsed(plain_llama + ", " + key + "}"));
+              }).find(": names a size that spec llama does not read, got ") != std::string::npos);
+    }
+}
+
+TEST_CASE("keys in files of real checkpoints that their class does not read leave the count as it is") {
+    const std::string latent =
+        "'text_config': {'model_type': 'deepseek_v3', 'vocab_size': 101, 'hidden_size': 48, 'intermediate_size': 70, "
+        "'num_hidden_layers': 2, 'num_attention_heads': 6, 'num_key_value_heads': 6, 'q_lora_rank': 20, "
+        "'kv_lora_rank': 18, 'qk_nope_head_dim': 8, 'qk_rope_head_dim': 6, 'v_head_dim': 14, 'n_routed_experts': 5, "
+        "'num_experts_per_tok': 2, 'n_shared_experts': 1, 'moe_intermediate_size': 26, 'first_k_dense_replace': 1}";
+    const std::string sparse =
+        "'model_type': 'minimax_m3', 'architectures': ['MiniMaxM3ForCausalLM'], 'num_hidden_layers': 3, "
+        "'moe_layer_freq': [0, 1, 1], ";
+    struct same_count {
+        std::string plain;
+        std::string saved;
+    };
+    const same_count pairs[] = {
+        {"'model_type': 'gemma4', 'text_config': {}, 'vision_config': {}",
+         "'model_type': 'gemma4', 'text_config': {}, 'vision_config': {'global_head_dim': 64}, "
+         "'vision_soft_tokens_per_image': 280"},
+        {"'model_type': 'nemotron_h', 'hybrid_override_pattern': 'ME*-', 'num_nextn_predict_layers': 1",
+         "'model_type': 'nemotron_h', 'hybrid_override_pattern': 'ME*-', 'num_nextn_predict_layers': 1, "
+         "'mtp_hybrid_override_pattern': '*E'"},
+        {"'model_type': 'qwen2_5_omni', 'thinker_config': {'vision_config': {'hidden_size': 1280}}",
+         "'model_type': 'qwen2_5_omni', 'thinker_config': {'vision_config': {'hidden_size': 1280, 'embed_dim': "
+         "1280}}"},
+        {"'model_type': 'phi'", "'model_type': 'phi', 'type_vocab_size': 2"},
+        {"'model_type': 'mllama', 'text_config': {}, 'vision_config': {}",
+         "'model_type': 'mllama', 'text_config': {'vision_num_cross_attention_layers': 8}, 'vision_config': {}"},
+        {"'model_type': 'llama4_text', 'no_rope_layer_interval': 2",
+         "'model_type': 'llama4_text', 'nope_layer_interval': 2"},
+        {"'model_type': 'kimi_k25', " + latent +
+             ", 'projection_hidden_size': 40, 'vision_config': {'hidden_size': 40, 'intermediate_size': 58, "
+             "'num_hidden_layers': 3, 'num_attention_heads': 5, 'pos_emb_height': 4, 'pos_emb_width': 6}",
+         "'model_type': 'kimi_k25', " + latent +
+             ", 'projection_hidden_size': 40, 'vision_config': {'vt_hidden_size': 40, 'vt_intermediate_size': 58, "
+             "'vt_num_hidden_layers': 3, 'vt_num_attention_heads': 5, 'init_pos_emb_height': 4, "
+             "'init_pos_emb_width': 6, 'init_pos_emb_time': 4, 'mm_hidden_size': 40, 'text_hidden_size': 48}"},
+        {sparse + "'sparse_attention_config': {'sparse_attention_freq': [0, 1, 1]}",
+         sparse + "'sparse_attention_config': {'sparse_attention_freq': [0, 1, 1], 'sparse_disable_index_value': "
+                  "[0, 1, 1], 'use_sparse_attention': true}, 'first_k_dense_replace': 1, "
+                  "'num_nextn_predict_layers': 1"},
+    };
+    for (const same_count& pair : pairs) {
+        INFO(pair.saved);
+        const json plain = parsed("{" + pair.plain + "}");
+        const json saved = parsed("{" + pair.saved + "}");
+        CHECK(unread_of(saved) == std::vector<std::string>());
+        CHECK(error_of([&] { return floptally::read_config(saved); }) == "no error");
+        CHECK(floptally::read_config(saved, {.strict = false}).cost ==
+              floptally::read_config(plain, {.strict = false}).cost);
+    }
+}
+
+TEST_CASE("of two names of one size that differ the one that the class takes counts, with a note") {
+    const auto notes_of = [](const std::string& config) {
+        std::vector<std::string> found;
+        const floptally::model_config model = floptally::read_config(parsed("{" + config + "}"));
+        for (const std::string& note : assumptions_of(model)) {
+            if (note.starts_with("config has two names")) {
+                found.push_back(note);
+            }
+        }
+        return found;
+    };
+    const auto cost_of = [](const std::string& config) {
+        return floptally::read_config(parsed("{" + config + "}")).cost;
+    };
+    const std::string mbart = "'model_type': 'mbart', ";
+    const std::string note =
+        "config has two names of one size that differ: num_hidden_layers 12 counts, not encoder_layers 26";
+    // transformers 5 makes num_hidden_layers another name of encoder_layers and sets it last, in any order of keys.
+    for (const char* const both :
+         {"'encoder_layers': 26, 'num_hidden_layers': 12", "'num_hidden_layers': 12, 'encoder_layers': 26"}) {
+        CHECK(notes_of(mbart + both) == std::vector<std::string>{note});
+        CHECK(cost_of(mbart + both) == cost_of(mbart + "'encoder_layers': 12"));
+        CHECK(error_of([&] {
+                  return floptally::read_config(
+                      parsed("{" + mbart + "'vocab_size': 250027, 'd_model': 1024, 'decoder_layers': 12, " +
+                             "'encoder_attention_heads': 16, 'decoder_attention_heads': 16, 'encoder_ffn_dim': 4096, " +
+                             "'decoder_ffn_dim': 4096, 'architectures': ['MBartForConditionalGeneration'], " + both +
+                             "}"),
+                      {.strict = true});
+              }) == "config: " + note);
+    }
+    CHECK(notes_of(mbart + "'num_hidden_layers': 26, 'encoder_layers': 26").empty());
+    CHECK(notes_of("'model_type': 'lfm2_vl', 'text_config': {}, 'vision_config': {}, 'tie_embedding': true, "
+                   "'tie_word_embeddings': false")
+              .size() == 1);
+    // num_hidden_layers is another name of the layers of moonshine's decoder alone.
+    const std::string moonshine = "'model_type': 'moonshine', 'encoder_num_hidden_layers': 8, ";
+    CHECK(notes_of(moonshine + "'num_hidden_layers': 4").empty());
+    CHECK(cost_of(moonshine + "'num_hidden_layers': 4") == cost_of(moonshine + "'decoder_num_hidden_layers': 4"));
+    // One size that stands in for another where that is absent.
+    CHECK(notes_of("'model_type': 'bailing_hybrid', 'linear_head_dim': 128, 'head_dim': 64").empty());
 }
 
 TEST_CASE("a config size that no spec reads is an error even if its key contains a word of training or quantisation") {
     for (const char* const key :
          {"'layer_group_size': 8", "'expert_group_size': 4", "'post_process_channels': 64", "'num_core_layers': 4",
           "'vector_quantization_hidden_dimension': 64", "'use_post_quant_conv': true", "'num_conv_pos_embeddings': 128",
-          "'data_dim': 16", "'sample_head_width': 8"}) {
+          "'data_dim': 16", "'sample_head_width': 8", "'conv_L_cache': 3", "'cache_head_dim': 8"}) {
         INFO(key);
         const std::string error =
             error_of([&] { return floptally::read_config(parsed(plain_llama + ", " + key + "}")); });

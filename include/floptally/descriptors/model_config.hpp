@@ -60,16 +60,18 @@ struct read_options {
 namespace detail {
 
 inline constexpr std::string_view class_sizes_note = "config does not say all sizes";
+inline constexpr std::string_view names_note = "config has two names of one size that differ: ";
 inline constexpr std::string_view head_note = "config names no architectures";
 inline constexpr std::string_view unread_size_note = "config has a size that is not read: ";
 
 }  // namespace detail
 
 /// Returns true if a note of `model_config::notes` assumes a size of the model. Examples are a default of the model's
-/// class, a head that the config does not name, and a key that looks like a size but is not read (with
-/// `read_options::strict` false).
+/// class, a size under two names that differ, a head that the config does not name, and a key that looks like a size
+/// but is not read (with `read_options::strict` false).
 [[nodiscard]] inline bool is_assumption(std::string_view note) {
-    for (const std::string_view start : {detail::class_sizes_note, detail::head_note, detail::unread_size_note}) {
+    for (const std::string_view start :
+         {detail::class_sizes_note, detail::names_note, detail::head_note, detail::unread_size_note}) {
         // In the notes of a pipeline, the name of the model comes first: "text_encoder: config ...".
         const std::size_t at = note.find(start);
         if (at == 0 || (at != std::string_view::npos && at >= 2 && note.substr(at - 2, 2) == ": ")) {

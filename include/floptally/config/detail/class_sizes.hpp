@@ -96,7 +96,17 @@ class class_sizes {
     std::string text_;
 };
 
-/// Adds a note with the sizes that the config omits for a model and for its encoder side.
+/// Adds a note for each two names of one size to which the config gives different values.
+inline void note_names(const scope& in, std::vector<std::string>& notes) {
+    for (const std::string& text : in.disagreements()) {
+        std::string note = text_of({names_note, text});
+        if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
+            notes.push_back(std::move(note));
+        }
+    }
+}
+
+/// Adds notes about the sizes that the config omits, or says twice, for a model and for its encoder side.
 inline void note_class_sizes(scope& in, const scope* outer, scope* encoder, std::vector<std::string>& notes) {
     class_sizes sizes;
     sizes.add(in, outer);
@@ -104,6 +114,10 @@ inline void note_class_sizes(scope& in, const scope* outer, scope* encoder, std:
         sizes.add(*encoder, nullptr);
     }
     sizes.note(notes);
+    note_names(in, notes);
+    if (encoder != nullptr) {
+        note_names(*encoder, notes);
+    }
 }
 
 }  // namespace floptally::detail::specs

@@ -93,6 +93,7 @@ class composite_reader {
         if (!outer.text.empty()) {
             add({.name = "pooled", .role = part_role::head, .cost = block_cost(scope_, "text_after")}, sum, sum.parts);
         }
+        note_names(scope_, sum.notes);
         return sum;
     }
 

@@ -184,6 +184,7 @@ class evaluation {
             if (own != nullptr || declared != nullptr) {
                 in_.config().require(own != nullptr ? *own : *declared, key, *value);
             }
+            note_disagreement(keys, key, *value);
             return value_of(*value);
         }
         if (declared == nullptr) {
@@ -194,6 +195,21 @@ class evaluation {
         }
         in_.model_spec().note_asked(declared->key, true);
         return in_.otherwise(declared->key);
+    }
+    /// Remembers for a note that the config has another key of a chain with another number.
+    void note_disagreement(const vector<std::string_view>& keys, std::string_view found, const config_node& value) {
+        if (value.type != config_node::kind::integer && value.type != config_node::kind::flag) {
+            return;
+        }
+        for (const std::string_view key : keys) {
+            bool unread = false;
+            static_cast<void>(in_.find_key(key, &unread));
+            const config_node* const other = unread || key == found ? nullptr : in_.config().find(key);
+            if (other != nullptr && other->type == value.type && other->number != value.number) {
+                in_.disagree(text_of({in_.config().field(found), " ", in_.config().shown(value), " counts, not ",
+                                      in_.config().field(key), " ", in_.config().shown(*other)}));
+            }
+        }
     }
     /// Collects the keys at the beginning of a chain `.a // .b // value`. Returns the index of the first operand that
     /// is not a key.

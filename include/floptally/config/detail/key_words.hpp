@@ -71,6 +71,15 @@ inline constexpr std::string_view words_after_last[] = {"p", "prob", "rate", "co
 
 /// If one of these words follows "token", the key names a single token, as "image_token_id" does.
 inline constexpr std::string_view words_after_token[] = {"id", "index"};
+/// If a key ends in one of these words after "rope", it says how rotary embeddings pair the channels of a head:
+/// "indexer_rope_interleave".
+inline constexpr std::string_view words_after_rope[] = {"interleave", "interleaved"};
+
+/// SpecAugment masks spans of frames or channels of its input in training. Its keys have "mask", one of
+/// `masked_words` and one of `mask_words`: "mask_channel_length", "no_mask_time_overlap". "mask_feature_size" is a
+/// size: it has none of `mask_words`.
+inline constexpr std::string_view masked_words[] = {"channel", "feature", "time"};
+inline constexpr std::string_view mask_words[] = {"length", "min", "other", "overlap", "prob", "selection"};
 
 /// Iterates over the words of a key. Underscores separate the words.
 class key_words {
@@ -100,6 +109,20 @@ template <std::size_t N>
                        [&](std::string_view known) { return known == word || known == singular; });
 }
 
+/// Returns true if a key is a setting of SpecAugment.
+[[nodiscard]] inline bool is_spec_augment(std::string_view name) {
+    bool masks = false;
+    std::string_view last;
+    for (key_words key(name); key.next();) {
+        if (masks && has_word(mask_words, key.word)) {
+            return true;
+        }
+        masks = masks || (last == "mask" && has_word(masked_words, key.word));
+        last = key.word;
+    }
+    return false;
+}
+
 /// Returns true if the words of a key show that the key changes no matrix product.
 [[nodiscard]] inline bool is_silent(const config_node& node) {
     bool structure = false;
@@ -112,14 +135,15 @@ template <std::size_t N>
         silent = silent || has_word(silent_words, key.word);
         const bool after = has_word(words_after_last, key.word);
         const bool is_token_id = last == "token" && has_word(words_after_token, key.word);
-        ends_silent = is_token_id || has_word(last_words, key.word) || (after && ends_silent);
+        const bool is_rotary = last == "rope" && has_word(words_after_rope, key.word);
+        ends_silent = is_token_id || is_rotary || has_word(last_words, key.word) || (after && ends_silent);
         last = key.word;
         is_act =
             key.word == "act" || key.word == "activation" || ((key.word == "fn" || key.word == "function") && is_act);
     }
     // A text value such as "gelu" is the name of an activation function.
     const bool says_function = node.type == config_node::kind::text;
-    return ends_silent || (is_act && says_function) || (silent && !structure);
+    return ends_silent || (is_act && says_function) || (silent && !structure) || is_spec_augment(node.key);
 }
 
 /// Words in keys for sizes that config files often omit: positions, the three colour channels, and layers of
@@ -187,13 +211,14 @@ inline constexpr std::string_view training_words[] = {
     "print",        "save", "sft",        "smoothing", "sync", "unsloth",   "warmup"};
 /// Words about quantisation, generation, serving and devices, without a final "s".
 inline constexpr std::string_view serving_words[] = {
-    "assistant",  "awq",     "beam",      "bit",       "cache", "convert", "device", "dp",      "ep",
-    "generation", "gptq",    "gpu",       "groupsize", "load",  "lookup",  "node",   "penalty", "pipeline",
-    "pp",         "prefill", "scheduler", "thread",    "tp",    "virtual", "vllm",   "worker",  "world"};
+    "assistant", "awq",       "beam",      "bit",  "convert", "device", "dp",      "ep",       "generation",
+    "gptq",      "gpu",       "groupsize", "load", "lookup",  "node",   "penalty", "pipeline", "pp",
+    "prefill",   "scheduler", "thread",    "tp",   "virtual", "vllm",   "worker",  "world"};
 /// Words and ends of keys that may be about training, quantisation or serving, or about a layer. Such a key is about a
-/// layer only if it also has one of `layer_words`. "layer_group_size" and "post_process_channels" are about a layer;
+/// layer only if it also has one of `layer_words`. "layer_group_size" and "conv_L_cache" are about a layer;
 /// "q_group_size" and "num_position_embeddings" are not.
-inline constexpr std::string_view ambiguous_words[] = {"batch", "core", "data", "process", "sample", "tensor", "test"};
+inline constexpr std::string_view ambiguous_words[] = {"batch",   "cache",  "core",   "data",
+                                                       "process", "sample", "tensor", "test"};
 inline constexpr std::string_view ambiguous_ends[] = {"group_size", "pos_embedding", "pos_embeddings",
                                                       "position_embedding", "position_embeddings"};
 /// Words that name a size of a layer at any position in a key, without a final "s".
@@ -201,8 +226,9 @@ inline constexpr std::string_view layer_words[] = {"channel", "conv",   "depth",
                                                    "head",    "hidden", "kernel", "layer", "width"};
 /// Keys about training and quantisation, or the ends of such keys. Whole keys are compared, because their single words
 /// also occur in keys of sizes.
-inline constexpr std::string_view outside_ends[] = {
-    "parallel_size", "max_steps", "total_steps", "global_step", "zero_stage", "sparsity_config", "compression_config"};
+inline constexpr std::string_view outside_ends[] = {"parallel_size",      "max_steps",        "total_steps",
+                                                    "global_step",        "zero_stage",       "sparsity_config",
+                                                    "compression_config", "linear_block_size"};
 /// Keys about generation and adapters. "top_k" can also be the number of chosen experts. In that case the key with the
 /// number of experts is unread too and gets a note.
 inline constexpr std::string_view outside_names[] = {"alpha_pattern",

@@ -209,7 +209,7 @@ inline void note_unused(const vector<const spec*>& user_specs, const library& sp
         key_check(specs, options.strict, model.notes).check(read, config);
     }
     for (const std::string& note : model.notes) {
-        if (is_strict && note.starts_with(class_sizes_note)) {
+        if (is_strict && (note.starts_with(class_sizes_note) || note.starts_with(names_note))) {
             refuse("config", {note});
         }
     }

@@ -33,6 +33,14 @@ class scope {
     std::uint64_t layer = 0;    ///< the layer index `i`
     bool varies = false;        ///< true: an expression has read `i` since this flag was last set to false
 
+    /// Texts about two names of one size to which the config gives different values.
+    [[nodiscard]] const vector<std::string>& disagreements() const { return disagreements_; }
+    void disagree(std::string&& text) {
+        if (std::find(disagreements_.begin(), disagreements_.end(), text) == disagreements_.end()) {
+            disagreements_.push_back(std::move(text));
+        }
+    }
+
     [[nodiscard]] const spec& model_spec() const { return spec_; }
     [[nodiscard]] const fields& config() const { return config_; }
 
@@ -285,6 +293,7 @@ class scope {
     const spec& spec_;
     fields config_;
     vector<owner<memory>> memory_;
+    vector<std::string> disagreements_;
     vector<owner<vector<value>>> lists_;
     unsigned depth_ = 0;
     std::size_t steps_ = 0;

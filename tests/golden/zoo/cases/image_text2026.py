@@ -485,6 +485,7 @@ def step(case):
     case("step3p7/older-names", "Step3p7Model", vision_config=older, image_token_id=7, _feed=feeds.image_text,
          text_config=dict(plain_text, num_attention_groups=3, moe_num_experts=5, moe_top_k=2, share_expert_dims=22,
                           moe_layers_enum=[1, 3], attention_other_setting={"num_attention_heads": 12}))
+    case("step3p7/windows-of-all-heads", "Step3p7Model", text_config=slid, **both, _feed=feeds.image_text)
     case("step3p7/layers-as-text", "Step3p7Model", text_config=dict(text, moe_layers_enum="3,4"), **both,
          _feed=feeds.image_text)
 

@@ -155,6 +155,9 @@ def minimax(case):
          sparse_attention_config={
              "sparse_num_index_heads": 3, "sparse_index_dim": 8, "sparse_block_size": 2, "sparse_topk_blocks": 3,
              "sparse_local_block": 2, "sparse_attention_freq": [0, 1, 0]})
+    case("minimax_m3_vl_text/indexer-without-values", "MiniMaxM3VLForCausalLM", **MINIMAX, moe_layer_freq=[0, 1, 1],
+         sparse_attention_config={"sparse_num_index_heads": 3, "sparse_attention_freq": [0, 1, 0],
+                                  "sparse_disable_index_value": [0, 1, 0], "use_sparse_attention": True})
     case("minimax_m3_vl_text/absent", "MiniMaxM3VLForCausalLM", vocab_size=61, hidden_size=32, num_hidden_layers=2,
          intermediate_size=22, num_local_experts=8, layer_types=[full, few], _shapes=((1, 11), (1, 2100)),
          _attention=("eager",), _pairs=False)

@@ -145,6 +145,9 @@ def clip_family(case):
         case(alone + "/model", prefix + "VisionModel", **tower, _feed=feeds.pixels)
         case(alone + "/pooled", prefix + "VisionModel", **tower, _loss=["pooler_output"], _feed=feeds.pixels,
              _differences=pooled if name == "siglip" else nothing)
+        if name != "siglip":
+            case(alone + "/projection", prefix + "VisionModelWithProjection", **tower, projection_dim=26,
+                 _loss=["image_embeds"], _feed=feeds.pixels)
         two = dict(text_config=text, vision_config=tower, **({} if name == "siglip" else dict(projection_dim=26)))
         differences = contrasted(26)
         if name == "siglip":
