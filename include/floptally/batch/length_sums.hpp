@@ -305,7 +305,7 @@ template <class List>
     return true;
 }
 
-/// Adds n lengths in blocks. Lengths that are too long for a block are added one by one (the plain form).
+/// Adds n lengths in blocks. If a block has a length of 2²² or more, adds the block's lengths one by one.
 template <class List>
 [[gnu::noinline]] void add_blocks(const List& list, std::size_t n, const mask_set& masks, borrowed_sums& sums) {
     length_block block;

@@ -20,7 +20,7 @@ enum class sharding_kind : std::uint8_t {
     fused_qkv,   ///< one matrix of query, key and value heads, split by heads
     vocabulary,  ///< split into slices of the vocabulary, which is padded to a multiple
     experts,     ///< split by experts; assumes that the experts of each rank get equally many tokens
-    even,        ///< split into tp equal parts of any kind; an error if tp does not divide the FLOPs
+    even,        ///< each tp rank runs an equal share of the FLOPs; an error if tp does not divide them
     replicated,  ///< the weight is whole on every rank; with sequence parallelism a rank runs only its own tokens
     repeated     ///< the weight is whole on every rank, and every rank runs all tokens
 };

@@ -85,7 +85,7 @@ struct best_compressed_squares {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(mask_statistics::end_of(s)) - rows(s.past);
     }
-    /// Returns 2nk − k²R for the first n tokens of a sequence, with k = min(`keys`, ⌊n/R⌋) and R = `ratio`.
+    /// Returns what a counter that squares lengths counts for n tokens: 2nk − k²R, k = min(`keys`, ⌊n/R⌋), R = `ratio`.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto size = static_cast<std::uint64_t>(ratio);
         const auto most = static_cast<std::uint64_t>(keys);

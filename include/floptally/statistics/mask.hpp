@@ -24,8 +24,8 @@
 
 namespace floptally::inline v0_3 {
 
-/// Returns a statistic of the struct from the numbers in its text, such as 4096 in "sliding_window(4096)". If a number
-/// is out of range, throws an `error` that names the parameter.
+/// Makes a statistic of the type `Statistic` from the numbers in its text, such as 4096 in "sliding_window(4096)". If a
+/// number is out of range, throws an `error` that names the parameter.
 template <statistic_type Statistic, whole_number... Numbers>
 [[nodiscard]] constexpr statistic make_statistic(Numbers... numbers) {
     static_assert(

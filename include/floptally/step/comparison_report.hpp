@@ -72,8 +72,8 @@ inline void list_only(comparison_report& report, std::string_view name) {
     return report;
 }
 
-/// Returns the report for a trainer's log instead of a number from a dashboard. `step` has the known time, GPUs and
-/// peak of the logged steps.
+/// Compares the numbers in a trainer's log with the count of each convention. `step` has the known time, GPUs and peak
+/// of the logged steps.
 [[nodiscard]] inline comparison_report comparison_of(std::string model_type, const convention_comparison& model,
                                                      const tally& batch, std::string_view only, observed_log log,
                                                      const observed_step& step = {}) {

@@ -71,8 +71,8 @@ class FlopsCounter:
                 one warning.
             grid_thw: [images, 3] frames, rows and columns of patches. Needed if the vision tower has windows.
             forward_only: True if `delta_time` is that of a forward pass alone. The result is then three times the
-                forward, since verl divides its MFU by 3. None counts every pass as a training step. This is wrong for
-                forwards if you pass a plan, since a forward is then not a third of a step.
+                forward, since verl divides its MFU by 3. None counts every pass as a training step. verl's MFU of a
+                forward is then wrong if you pass a plan under which a forward is not a third of a step.
             ignored: other arguments that verl passes to formulas which do not use them.
         """
         more = {} if images_seqlens is None else {"images_seqlens": images_seqlens}

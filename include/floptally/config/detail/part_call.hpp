@@ -197,7 +197,8 @@ struct part_call {
             produced.push_back(name);
         }
         if (which >= 13) {
-            fail({"a block must write at most 13 values: write the new value to a name that no line below reads"});
+            fail({"a block must name at most 13 values after `to`: write \"", name,
+                  "\" to a name that is no longer read"});
         }
         return floptally::value::local(static_cast<unsigned>(which));
     }
