@@ -164,7 +164,7 @@ def test_breakdowns_of_one_model_and_plan_add_up_and_other_sums_of_breakdowns_ar
     assert list(step) == ["rollout", "update"] and step["update"].total == a.total + b.total
     with pytest.raises(TypeError):
         a + 3
-    with pytest.raises(floptally.Error, match="update: of different models"):
+    with pytest.raises(floptally.Error, match="update: breakdowns of different models"):
         step + rollout.named("update")
 
 

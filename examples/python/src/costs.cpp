@@ -46,7 +46,7 @@ void require_same_states(const model_cost& model, const training_plan& asked) {
     const detail::weight_states of_model(model.plan());
     const detail::weight_states of_both(both);
     const array_view<model_part> parts(model.model().parts.data(), model.model().parts.size());
-    detail::weight_states::for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry) {
+    of_both.for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry, std::uint64_t) {
         const detail::weight_states::decision is = of_model.state_of(part, layer, entry);
         const detail::weight_states::decision would = of_both.state_of(part, layer, entry);
         if (has_weight(entry.kind) && !(is == would)) {
