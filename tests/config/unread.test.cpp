@@ -438,7 +438,7 @@ TEST_CASE("config keys for training, quantisation and serving are not reported a
     CHECK(keys == 32);
 }
 
-TEST_CASE("config keys of SpecAugment and of the layout of rotary embeddings are neither sizes nor noted") {
+TEST_CASE("config keys of SpecAugment and of the rotary layout cause neither an error nor a note") {
     for (const char* const key :
          {"'mask_channel_length': 10", "'mask_channel_min_space': 1", "'mask_channel_other': 1.5",
           "'mask_channel_selection': 'static'", "'mask_time_min_space': 1", "'mask_time_length': 10",
@@ -460,7 +460,7 @@ TEST_CASE("config keys of SpecAugment and of the layout of rotary embeddings are
     }
 }
 
-TEST_CASE("keys in files of real checkpoints that their class does not read leave the count as it is") {
+TEST_CASE("config keys that the model's class does not read leave the count unchanged") {
     const std::string latent =
         "'text_config': {'model_type': 'deepseek_v3', 'vocab_size': 101, 'hidden_size': 48, 'intermediate_size': 70, "
         "'num_hidden_layers': 2, 'num_attention_heads': 6, 'num_key_value_heads': 6, 'q_lora_rank': 20, "

@@ -538,7 +538,7 @@ TEST_CASE("a classifier head is replicated on every tp rank, and a small vocabul
           "lm_head: it is unknown how tensor parallelism splits this weight: set linear::sharding where the entry is "
           "made, or name it in tensor_options::splits");
     CHECK(error_of([&] { return tensor_parts(head(tensor_sharding::vocabulary(5)), 2, 0); }) ==
-          "lm_head: the FLOPs of this entry must be a multiple of 2 x its vocabulary, 5, got 192");
+          "lm_head: the FLOPs of this entry must be a multiple of 2 x 5 (its vocabulary), got 192");
     // A table of integers is cut like the matrix to them, with or without one.
     const model_part table{
         .name = "embedding", .role = part_role::input, .cost = vocabulary{.size = 6}.embedding_cost(hidden)};
@@ -889,7 +889,7 @@ TEST_CASE("a user's cost entry without a sharding or with too small a matrix is 
           "tensor_sharding::vocabulary(size)");
     CHECK(split(entry(tensor_sharding::vocabulary(1)), 2) == "no error");
     CHECK(split(entry(tensor_sharding::vocabulary(7)), 2) ==
-          "mine: the FLOPs of this entry must be a multiple of 2 x its vocabulary, 7, got 60");
+          "mine: the FLOPs of this entry must be a multiple of 2 x 7 (its vocabulary), got 60");
     // Without tensor parallelism it matters where experts are split alone: what is stored and not run, and visits.
     const std::string unsaid = "mine: it is unknown how tensor parallelism splits this weight";
     cost_entry stored{.useful = 60, .padded = 60, .parameters = 30};

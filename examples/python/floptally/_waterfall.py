@@ -394,7 +394,7 @@ class Waterfall:
         if "plan" in how:
             raise Error("plan", "is the plan of the step's Breakdown: leave it out")
         if not isinstance(choices.get("microbatches", 1), int):
-            raise Error("microbatches", "must be an int if best() is called, because best() reads the microbatches from lengths=")
+            raise Error("microbatches", "must be the number of microbatches if you call best(), which takes their lengths from lengths=")
         of_cluster = ("gpus", "accelerator", "peak_tflops", "precision", "memory_tbps", "gpus_per_node", "network_gbps",
                       "weight_bits", "gradient_bits", "activation_bits", "cache_bits")  # fmt: skip
         cluster = {name: choices[name] for name in of_cluster if name in choices}

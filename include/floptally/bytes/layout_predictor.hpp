@@ -226,7 +226,7 @@ namespace floptally::inline v0_3 {
     return settings;
 }
 
-/// Predicts the memory and the time of a step under any layout. All layouts use the same model of time:
+/// Predicts the memory and the time of a step under any layout. The time of every layout is predicted like this.
 ///
 /// - The products of a component take their executed FLOPs ÷ (peak of its precision x efficiency), or the bytes that
 ///   they move ÷ the memory's bandwidth, whichever is longer. Weights are read for each microbatch.

@@ -406,7 +406,7 @@ class kept_activations {
                      keys > *operands ? *operands / share : (*operands - keys) / share + keys / of_keys);
             }
             if (kernels_.flash_attention) {
-                if (!on_host && !is_dropped(layer_module::attn_proj)) {  // the output projection reads the result
+                if (!on_host && !is_dropped(layer_module::attn_proj)) {  // kept: the output projection reads it
                     keep(kernel, kept_for::core, *result / share);
                 }
             }

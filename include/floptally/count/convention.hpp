@@ -126,8 +126,8 @@ struct attention_context {
 using count_pairs_function = counted_statistics (*)(const statistic& attends, const convention& counted_as,
                                                     const attention_context& model);
 
-/// The default `count_pairs_function`. It decides by `convention::causal`, `convention::windows` and the kind of the
-/// mask.
+/// The default `count_pairs_function`. The result depends on `convention::causal`, `convention::windows` and the kind
+/// of the mask.
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model);
 

@@ -266,7 +266,7 @@ class tensor_shard {
                         "tensor_sharding::vocabulary(size)");
         }
         if (entry.useful % (2 * size) != 0) {
-            refuse(label.name(), {"the FLOPs of this entry must be a multiple of 2 x its vocabulary, ", size, ", got ",
+            refuse(label.name(), {"the FLOPs of this entry must be a multiple of 2 x ", size, " (its vocabulary), got ",
                                   entry.useful});
         }
         const std::uint64_t in = entry.useful / 2 / size;

@@ -34,7 +34,7 @@ def warn_once(trainer: str, about: str, text: str) -> None:
 
 
 class Prepared(Generic[Answer]):
-    """An object that is built from the first arguments of a replaced trainer's function, such as the cost of a config.
+    """An object that a drop-in replacement builds once, from the arguments of its first call: the cost of a config.
     `Original.prepare` returns it."""
 
     def __init__(self, build: Callable[[], Answer], *, has_original: Callable[[], bool], own: bool) -> None:

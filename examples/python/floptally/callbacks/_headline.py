@@ -34,7 +34,7 @@ def headline(meter: Meter) -> str:
 
 
 def tflop(flops: float) -> str:
-    """Returns FLOPs as text in TFLOP, with three digits: "1008 TFLOP", "0.0123 TFLOP"."""
+    """Returns FLOPs as text in TFLOP, with at least three significant digits: "1008 TFLOP", "0.0123 TFLOP"."""
     value = flops / 1e12
     decimals = 0 if value <= 0 else min(15, max(0, 2 - math.floor(math.log10(value))))
     return f"{value:.{decimals}f} TFLOP"

@@ -185,7 +185,7 @@ def save(figure: Figure, path: PathLike | None) -> None:
     target = Path(path)
     known = {".png": {"Software": None}, ".svg": {"Date": None, "Creator": None}}
     if target.suffix.lower() not in known and target.suffix.lower()[1:] in figure.canvas.get_supported_filetypes():
-        raise Error("path", f'must end in .png or .svg, or in neither for both, got "{target}"')
+        raise Error("path", f'must end in .png or .svg; leave the ending out to write both files, got "{target}"')
     endings = [target.suffix.lower()] if target.suffix.lower() in known else list(known)
     for ending in endings:
         file = target if target.suffix.lower() in known else target.with_name(target.name + ending)

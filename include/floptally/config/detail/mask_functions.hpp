@@ -207,8 +207,8 @@ inline constexpr statistic_function statistic_functions[] = {
     return nullptr;
 }
 
-/// Returns the statistic that a call of a function in a spec describes. The arguments of the call are the numbers of
-/// the statistic's text form.
+/// Returns the statistic that a call of a function in a spec describes, such as `sliding_window(window)`. The call has
+/// one argument for each parameter of the statistic.
 [[nodiscard]] inline value statistic_of_call(const function_call& c, const statistic_table& table) {
     const statistic_parameter* const end = table.parameters + table.text_parameters;
     c.takes(static_cast<std::size_t>(std::count_if(
