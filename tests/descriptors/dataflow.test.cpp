@@ -178,7 +178,7 @@ TEST_CASE("recurrent state cost entries declare that they read projected and con
           "1 in_proj(stream), 2 conv1d(1), 3 out_proj(1 2)");
 }
 
-TEST_CASE("HSTU cost entries declare that they read one projected matrix and its gate", "[dataflow]") {
+TEST_CASE("the scores, values and gate of an HSTU layer read the output of one fused projection", "[dataflow]") {
     CHECK(flow_of(hstu_layer{.num_heads = 2, .attention_dim = 3, .linear_dim = 4}.cost(where)) ==
           "1 uvqk_proj(stream), 2 scores(1 x 1 + 1), 3 values(1 x 1), 4 gating(1 x 3), 5 o_proj(4), 6 residual()");
     CHECK(flow_of(hstu_mlp{.layer_sizes = {3, 4}}.cost("hstu.prediction", term::lm_head, 8)) ==

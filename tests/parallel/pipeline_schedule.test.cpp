@@ -171,7 +171,7 @@ TEST_CASE("bubbles of pipelines with stages of equal length match the published 
     }
 }
 
-TEST_CASE("1F1B and ZB-H1 store as many microbatches as Megatron's warm-up runs, and GPipe stores all") {
+TEST_CASE("1F1B and ZB-H1 store as many microbatches as Megatron runs in its warm-up, and GPipe stores all") {
     for (const pipeline_schedule how :
          {pipeline_schedule::gpipe, pipeline_schedule::one_f_one_b, pipeline_schedule::zero_bubble}) {
         const std::uint64_t pp = 4;
