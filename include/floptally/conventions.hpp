@@ -4,7 +4,7 @@
 /// @file
 /// The conventions by which well-known tools count FLOPs.
 ///
-/// Pass one of these conventions to `flop_counter` to get the number that its tool reports.
+/// Pass the convention of a tool to `flop_counter` to get the number that the tool reports.
 
 #include <floptally/text/macros_begin.hpp>
 

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// Batches in common forms: lengths, boundaries, grids, requests and trees.
+/// Batches in the forms that data loaders use: sequence lengths, cu_seqlens, sizes of images, inference requests, and
+/// trees of sequences.
 ///
 /// `add_input` checks a batch against a model. `input_padding` counts the FLOPs of a batch's padding.
 

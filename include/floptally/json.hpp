@@ -35,8 +35,8 @@ inline namespace FLOPTALLY_JSON_NAMESPACE {
 [[nodiscard]] FLOPTALLY_JSON_INLINE model_config read_config(std::istream& text, const read_options& options = {});
 
 /// Reads a config from a file, or from the config.json in a folder. A `std::filesystem::path` converts to the argument,
-/// except on Windows. In the folder of a diffusers pipeline (with a model_index.json) `load_config` reads the parts
-/// that the options choose.
+/// except on Windows. In the folder of a diffusers pipeline (with a model_index.json) `load_config` reads those models
+/// of the pipeline that `options` choose.
 [[nodiscard]] FLOPTALLY_JSON_INLINE model_config load_config(const std::string& path, const read_options& options = {});
 
 /// Returns every `model_type` that `read_config` knows, floptally's own format last.

@@ -201,7 +201,7 @@ class mpi_exchanger {
     }
 
   private:
-    static_assert(exchange_alignment == sizeof(std::uint64_t));  // `mpi_counts` counts in units of this alignment
+    static_assert(exchange_alignment == sizeof(std::uint64_t));  // `mpi_counts` divides bytes by 8
 
     [[nodiscard]] mpi_exchange::units agreed_units(const rank_exchange& exchange, std::span<const std::byte> send,
                                                    std::span<const std::byte> receive) const {

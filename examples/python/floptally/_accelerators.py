@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, init=False)
 class Accelerator:
-    """A GPU or other accelerator with its dense peak FLOP/s, each with a public source. `accelerator(name)` returns
-    one.
+    """A GPU or other accelerator: its dense peak FLOP/s, its memory, and the public source of these figures.
+    `accelerator(name)` returns one.
 
     name: floptally's name: "H100 SXM".
     vendor: "NVIDIA", "AMD", …
@@ -110,12 +110,12 @@ _SIDES = (1024, 2048, 4096, 8192, 16384)
 
 @checked
 def measure_peak(precision: Precision = "bf16", *, seconds: float = 1.0, device: Any = None) -> MeasuredPeak:
-    """Returns the TFLOP/s of the fastest matrix product that PyTorch reaches within a second. Use it for a device that the
-    table of accelerators lacks. An MFU over this peak is higher than an MFU over the datasheet's peak, which no product
-    reaches.
+    """Measures matrix products in PyTorch for `seconds`, and returns the TFLOP/s of the fastest one. Use it for a
+    device that the table of accelerators lacks. An MFU over this peak is higher than an MFU over the datasheet's peak,
+    which no product reaches.
 
     precision: bf16, fp16, tf32, fp32, fp64, or fp8 where the device has it.
-    seconds: how long it measures. It multiplies square matrices of several sizes and keeps the fastest.
+    seconds: how long to measure. Square matrices of several sizes are multiplied; the fastest size counts.
     device: a torch device; by default the current GPU, or the CPU.
     """
     try:

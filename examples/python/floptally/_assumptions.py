@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of a meter about sizes that its cost assumes."""
+"""Logs the assumptions behind a model's FLOP count, such as a default size."""
 
 from __future__ import annotations
 

@@ -163,8 +163,8 @@ class Mask:
 
         count(length, past, keys) returns an integer, 0 or more: the attended pairs of the sequence, or your other
         number. With vectorized=True, count(lengths) takes an int64 array of lengths and returns one number for each;
-        sequences with cached tokens (`past`) are then an Error. Such masks run on the host only. Two callables with the
-        same name are an Error.
+        sequences with cached tokens (`past`) are then an Error. All masks made from a callable run on the host only.
+        Two callables with the same name are an Error.
 
         shape: the kind of this number. Conventions (ways to count FLOPs) that count attention over L tokens as L² or
             L²/2 pairs depend on it:
@@ -1145,16 +1145,17 @@ class Breakdown:
             weights_inside_experts: True if the router's weights multiply inside the experts' activation (Megatron-Core),
                 so that results of experts are not kept.
             matrix_inputs: format in which matrices of layers keep their inputs: "fp8", "fp8_blocks", "mxfp8" or "nvfp4".
-            matrix_weights: format of the weights of layers' matrices. A rank holds them for both directions.
+            matrix_weights: format of the weights of layers' matrices. A rank holds them twice: for the forward and the
+                backward.
             frozen_weights: format of frozen matrices that have adapters: "nf4", "nf4_double", …
             recompute_modules: modules of a layer whose activations the backward computes again, as Megatron-Core names
                 them.
             offload_modules: modules of a layer whose activations lie on the host until the backward.
             offload_layers: number of layers whose activations lie on the host until the backward. Needs pp=1.
             optimizer_offload: the part of the optimizer state that lies on the host, from 0 to 1.
-            gathered_bits: bits of a weight that ranks gather under `zero="weights"`, such as 16 of FSDP2's
-                `param_dtype`; 0 for `weight_bits`.
-            bucket_elements: most gradients that buckets copy to sum them over ranks. DDP without
+            gathered_bits: bits of a weight that ranks gather under `zero="weights"`, such as 16 for a bf16
+                `param_dtype` of FSDP2. 0 means `weight_bits`.
+            bucket_elements: the largest number of gradients that are copied into buckets for the sum. DDP without
                 `gradient_as_bucket_view` copies all: pass 2**50. 0 if the gradients lie in the buckets.
             keep_gathered: under `zero="weights"` ranks keep all gathered weights and whole gradients during a step, as
                 FSDP2 does with `reshard_after_forward=False`.
@@ -1457,7 +1458,7 @@ class Meter(_Adds):
         mfu_mixed_pct and its denominator mixed_peak_tflops.
     clock: any function that returns seconds.
     beside: a second convention to log in addition to `convention`. The names of its scalars contain the convention's
-        name: mfu_megatron_pct, tflops_megatron_per_gpu, and the same with _padded.
+        name: mfu_megatron_pct, mfu_megatron_padded_pct, tflops_megatron_per_gpu, tflops_megatron_padded_per_gpu.
     plan: what runs and which weights train. It adds to the plan of `cost`. Raises an Error if the two plans contradict
         each other.
     on_error: what happens to a step that cannot be counted: a bad batch, a time of 0 s or NaN, or an error on another
@@ -1615,7 +1616,7 @@ class Meter(_Adds):
         """Continues the run from a file that save() wrote. Call it before the first step."""
     def step_percentiles(self) -> dict[str, float]:
         """Returns percentiles of the durations of this process's steps in seconds: p10, p25, p50, p75, p90 and p99. The
-        first 10 steps are left out. The relative error is at most 0.79 %."""
+        first 10 steps are left out; `leave_out` changes this number. The relative error is at most 0.79 %."""
     def leave_out(self, steps: SupportsIndex) -> None:
         """Sets how many steps at the start of the run `step_percentiles` leaves out."""
     @property
@@ -1824,8 +1825,8 @@ class Scope:
         """Makes a scope from a preset, and changes single axes by the keywords dp, cp, tp, pp and virtual_stages.
 
         preset: "microbatch" (all ranks of a replica hold whole sequences), "context_slice" (each cp rank holds its
-            slice), "first_stage" or "last_stage" (only this pipeline stage holds them), or "own_routers" (each rank
-            holds the expert visits of its own layers).
+            slice), "first_stage" or "last_stage" (only this pipeline stage holds sequences), or "own_routers" (each
+            rank holds the expert visits of its own layers).
         The value of a keyword is "sharded" (each rank along the axis holds a part), "replicated" (all hold the same),
             "trusted" (the same, but not checked), "first" or "last" (only the first or last rank along the axis holds
             sequences).
@@ -2142,8 +2143,8 @@ def _search(
     measured_seconds: float = 0.0,
     **how: Any,
 ) -> tuple[str, str, str, str]:
-    """The JSON of a search, its table, the JSON of the table, and JSON: the explanation of a layout, the first layout as
-    the settings of trainers, or why there are none. how: keywords of `Cost.search`."""
+    """Returns four texts: the JSON of a search, its table, the JSON of the table, and more JSON: the
+    explanation of a layout, and the first layout as settings of trainers (or why there are none). how: keywords of `Cost.search`."""
 def _expect(
     work: Breakdown,
     *,

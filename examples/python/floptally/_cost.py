@@ -57,8 +57,8 @@ def cost(
         spec: how to read the config of an unknown model type: the path or the text of a spec, or a sequence of them. If
             there are several, the config's model_type chooses one.
         parts: for the folder of a diffusers pipeline (with a model_index.json), the names of the models to read.
-            The first trains; the others run before it, frozen and forward only. By default the denoiser: its
-            transformer or UNet. Components are prefixed by their part: "transformer.mlp".
+            The first trains; the others run before it, frozen and forward only. By default only the denoiser (a
+            transformer or UNet) is read. Components are prefixed by their part: "transformer.mlp".
         strict: what happens to a key of the config that the model's class neither reads nor ignores. None: an Error if
             the key names a size, else a note. False: always a note. True: always an Error, also for a size that the
             config does not state.

@@ -82,9 +82,9 @@ def from_torch(
             An example is a dict, tuple or tensor. Its first integer tensor [batch, length] or floating tensor [batch,
             length, width] gives the two sizes. Every first axis of size ``batch`` and every other axis of size
             ``length`` then varies. If the model does not run with such inputs, floptally varies only one axis with
-            the length: the second axis if it equals the width, or the last axis if channels come first. Without such a
-            tensor, the first tensor's first axis is ``batch`` and the model is of fixed size. Inputs that require a
-            gradient get one.
+            the length: the second axis if the length equals the width, or the last axis if channels come first. Without
+            such a tensor, the first tensor's first axis is ``batch`` and the model is of fixed size. Inputs that
+            require a gradient get one.
         masks: what attention cores attend, by patterns of module names (``{"*.self_attn": Mask.causal()}``), or one for
             all. A value is a ``Mask``, or its name (``"sliding_window(512)"``). By default masks are detected: from the
             kernels' arguments, the block mask of flex attention, and the values of masks that do not depend on data. An

@@ -109,8 +109,8 @@ _OF_MLP = ("ff", "ffn", "ff_context", "img_mlp", "txt_mlp", "proj_mlp")
 
 
 def _of_linear_layers(base: Any, cost: Cost) -> list[WeightSetting]:
-    """Returns the settings of a diffusers model, whose adapters or trained layers are all of its attention, the attention
-    of one stream, or all MLPs. Error if they are anything else."""
+    """Returns the settings of a diffusers model. Its adapters or trained layers must cover whole groups of layers: all
+    attention layers, those of one stream, or all MLPs. Raises an Error otherwise."""
     units: dict[str, list[tuple[str, Any, Any]]] = {}
     explained: set[str] = set()
     for name, module in base.named_modules():
@@ -213,8 +213,9 @@ class _Frozen:
         return "text"
 
     def _in_part(self, side: str, parameters: list[tuple[str, Any]], rows: list[Any]) -> list[WeightSetting]:
-        """Returns the settings of a side that trains in part: whole layers and what is outside of layers, or else
-        weights by their names."""
+        """Returns the settings of one side of the model (text, vision, audio, encoder) that trains only some of its
+        weights. The settings name whole layers and components outside of layers; if that is impossible, single
+        weights."""
         layers: dict[int, set[bool]] = {}
         outside: dict[str, list[Any]] = {}
         for name, parameter in parameters:
@@ -269,8 +270,8 @@ class _Frozen:
     def _outside_names(self, side: str, rows: list[Any], outside: dict[str, list[Any]], every: bool) -> list[str] | None:
         """Returns the components of the frozen parameters outside of layers. None if one is unknown.
 
-        every: True if all layers are frozen. Norms and biases outside of layers have no products. They are part of the
-            same component as those in layers, so that the plan names them only then.
+        every: True if all layers are frozen. Only then does the result name norms and biases outside of layers: they
+            are in the same component as those inside the layers.
         """
         names: list[str] = []
         everything = [row for row in self._cost.entries if _side_of(row.component) == side]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reader's component names for module names of common PyTorch libraries."""
+"""Translates module names of common PyTorch libraries to floptally's component names."""
 
 from __future__ import annotations
 

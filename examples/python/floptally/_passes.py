@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StepWork(Mapping[str, "Breakdown"]):
-    """The FLOPs of a step that runs several passes or models, as {name: Breakdown}. `+` adds two of these; Breakdowns
+    """The FLOPs of a step that runs several passes or models, as {name: Breakdown}. `+` adds two StepWorks; Breakdowns
     with the same name must have the same model and plan."""
 
     def __init__(self, parts: Mapping[str, Breakdown]) -> None:
@@ -88,10 +88,9 @@ class PassRate:
     """FLOPs and rates of one pass, of all learner passes together, or of the whole step.
 
     Rates of a pass are over its own seconds and GPUs; rates of the whole step are over the wall clock of all GPUs. An
-    asynchronous learner
-    has both: `mfu` and `tokens_per_second` over its own time, `wall_mfu` and `wall_tokens_per_second` over the wall
-    clock of the step. The MFU of a pass is over the peak of that pass's GPUs. Without a peak, MFU, HFU, points and lost
-    are None.
+    asynchronous learner has both: `mfu` and `tokens_per_second` over its own time, `wall_mfu` and
+    `wall_tokens_per_second` over the wall clock of the step. The MFU of a pass is over the peak of that pass's GPUs.
+    Without a peak, MFU, HFU, points and lost are None.
 
     tokens: tokens that the pass ran.
     shared: FLOPs saved by computing shared prefixes once.

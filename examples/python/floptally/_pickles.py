@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pickles of classes of the extension whose objects are known by the arguments that create them again."""
+"""Lets pickle save objects of the extension, as the arguments that create an equal object."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layouts of a model that fit a cluster, soonest first."""
+"""Finds the parallel layouts of a model that fit a cluster's memory, fastest first."""
 
 from __future__ import annotations
 

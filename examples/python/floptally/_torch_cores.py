@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says what each attention core of a model attends, from what steps at several sizes have seen; see _from_torch.py."""
+"""Finds the pairs that each attention core of a model attends, from training steps at several input sizes. See
+_from_torch.py."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ DENSE_LENGTH = 2047  #: up to this length a mask function is asked for every pai
 class Attended:
     """The pairs that an attention core attends. `parts` and `counts` are empty if the core attends all pairs.
 
-    parts: (number of heads, number of all heads, mask) for each mask. Empty if some head's pairs fit no mask.
+    parts: (number of heads, number of all heads, mask) for each mask. Also empty if some head's pairs fit no mask.
     counts: (attended pairs, all pairs) of all heads and samples at each input size. None at a size where they are
         unknown.
     """
@@ -55,7 +56,7 @@ class SeenMasks:
     """Finds the mask of each attention core of a model: the mask that the caller passed, else the one that the core
     used when it ran.
 
-    near: each mask must be visible at the first `near` input sizes.
+    near: the attended pairs must be known at the first `near` input sizes. At later sizes they may be unknown.
     """
 
     def __init__(self, chosen: Mapping[str, Mask], names: Names, sizes: Sequence[Size], near: int) -> None:

@@ -3,7 +3,7 @@
 
 A matrix product counts 2 FLOPs per multiply-add. A complex multiply-add counts 8: a complex multiplication is 6 real
 operations and a complex addition is 2 (LAPACK Working Note 41, "Installation Guide for LAPACK", section on operation
-counts; LAPACK's own timing programs use these numbers). FlopCounterMode counts 2 for it.
+counts; LAPACK's own timing programs use these numbers). FlopCounterMode counts 2 for a complex multiply-add.
 """
 
 from __future__ import annotations

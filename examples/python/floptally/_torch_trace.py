@@ -164,8 +164,7 @@ def tensors_in(value: object) -> Iterator[torch.Tensor]:
 
 
 class Recorder(TorchDispatchMode):
-    """A dispatch mode that records every operator of a step, forward and backward.
-    """
+    """A dispatch mode that records every operator of a step, forward and backward."""
 
     supports_higher_order_operators = True
 
@@ -821,7 +820,6 @@ def real_copy(model: torch.nn.Module) -> torch.nn.Module:
 
 def fake_copy(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
     """Returns a copy of the model with fake parameters, which take no memory. Shared parameters stay shared. Wrapping
-
     by fully_shard is removed, so that parameters have their global shapes.
     """
     memo: dict[int, Any] = {}
@@ -950,12 +948,15 @@ def run_step(
     """Runs forward, loss and backward of a copy of the model, and records it as a Step. No backward runs if the loss
     needs no gradient.
 
-    plain: inputs that are not data, such as positions. mode: the fake tensor mode; None runs on real tensors.
-        most_operators: for a long step, the number of operators beyond which it raises TooLong. by_example: True lets
-        data-dependent choices follow the integers of the inputs. created: gets a reference to each fake tensor, for
-        left_as_found. most_elements: size of the largest (query, key) tensor whose values are computed.
-        forward_only: True runs no loss and no backward, and looks at no masks. around: a context manager for the
-        model's forward. checked: True also runs FlopCounterMode and compares the totals. False saves this time.
+    mode: the fake tensor mode; None runs on real tensors.
+    plain: names of inputs that are not data, such as positions.
+    most_operators: a step with more operators raises TooLong.
+    by_example: True lets data-dependent choices follow the integers of the inputs.
+    created: gets a reference to each fake tensor, for left_as_found.
+    most_elements: size of the largest (query, key) tensor whose values are computed.
+    forward_only: True runs no loss and no backward, and looks at no masks.
+    around: a context manager for the model's forward.
+    checked: True also runs FlopCounterMode and compares the totals. False saves this time.
     """
     handles = []
     no_data = frozenset(plain)

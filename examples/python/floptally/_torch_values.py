@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the operators between the two products of an attention on values, next to the fake tensors; see _torch_trace.py.
 
-Two kinds of tensors have values. Constants (positions, masks, buffers, masks among the inputs) have their own. Scores
-are drawn, once for each first product, and so is what meets scores without values: a learned bias, a sink. An operator
-on values runs for real, in float64 whatever the model's dtype. `_torch_masks` reads off the second product's operand
-which pairs have a weight.
+Two kinds of tensors have values. Constants (positions, masks, buffers, masks among the inputs) have their real values.
+Attention scores get random values, once for each QK^T product. So do tensors without values that are combined with
+scores, such as a learned bias or a sink. An operator on values runs for real, in float64 whatever the model's dtype.
+`_torch_masks` reads off the second product's operand which pairs have a weight.
 
 A tensor of more than MOST_ELEMENTS elements has no values but a `Lazy`, whose rows can be computed; see _torch_lazy.py.
 """

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decides which pairs of an attention have a weight: those that are not masked.
 
-A masked pair has a weight below 1e-30 of the largest of its query. A bias that grows with distance, as ALiBi's, gets
-below that too if the sequence is long. It gets there gradually, and a mask at an edge. So a pair below 1e-30 counts as
-attended if gradual steps lead from it, key by key, to a pair above. Masked keys in between are passed over.
+A masked pair has a weight below 1e-30 of the largest of its query. In a long sequence, a bias that grows with
+distance (ALiBi) makes weights as small as that, but gradually from key to key. A mask does so in one jump. So a pair
+below 1e-30 counts as attended if gradual steps lead from it, key by key, to a pair above. Masked keys in between are
+passed over.
 """
 
 from __future__ import annotations

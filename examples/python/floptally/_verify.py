@@ -204,8 +204,8 @@ def _verified(
     model: Any, batch: Any, cost: Cost | None, arguments: Any, loss: Any, spec: Any, real: bool, formulas: Any,
     created: list[Any],
 ) -> tuple[Verification, list[str]]:  # fmt: skip
-    """Does the work of `verify`. Returns also the notes about operators that count nothing. created: gets a reference
-    to each fake tensor."""
+    """Implements `verify`. Returns (the verification, notes about operators whose FLOPs are not counted). created: gets
+    a reference to each fake tensor."""
     from ._from_torch import from_torch, sized_inputs
     from ._torch_entries import batch_of
 
@@ -371,7 +371,7 @@ def _run(
 
 
 def _has_fast_path(module: Any) -> bool:
-    """True for a layer of PyTorch that runs as one operator where nothing needs a gradient."""
+    """True for a layer that PyTorch runs as a single operator if nothing needs a gradient."""
     import torch
 
     layers = (torch.nn.MultiheadAttention, torch.nn.TransformerEncoderLayer)
@@ -473,7 +473,8 @@ def _compared(
 
 
 def _of_measured_logits(library: Cost, keywords: dict[str, Any]) -> dict[str, Any]:
-    """Returns keywords in which the number of logits stands as a measured number and a plan, for `Cost.compare`."""
+    """Returns keywords for `Cost.compare`, which takes no `logits=`: a number of logits becomes a measured number, with
+    a plan that says so."""
     if not isinstance(keywords.get("logits"), int):
         return {key: value for key, value in keywords.items() if key != "logits"}
     plan = keywords.get("plan") or library.plan or Plan()
@@ -484,7 +485,7 @@ def _of_measured_logits(library: Cost, keywords: dict[str, Any]) -> dict[str, An
 
 
 def _samples_of(batch: Any) -> Iterable[int]:
-    """Returns the first axes of a batch's tensors, which are the number of samples in most."""
+    """Returns the size of the first axis of each tensor of a batch. In most tensors it is the number of samples."""
     from ._torch_trace import tensors_in
 
     return (int(one.shape[0]) for one in tensors_in(batch) if one.dim() > 1)

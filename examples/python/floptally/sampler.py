@@ -33,10 +33,10 @@ class BalancedBatchSampler(Sampler[list[int]]):
     num_replicas, rank: size of the data-parallel group and rank in it. By default those of torch.distributed, or
         one rank.
     shuffle, seed: the order of an epoch is that of a `DistributedSampler` with the same seed and epoch.
-    drop_last: True leaves out the samples after the last full global step. False makes a smaller last step, as many
-        samples for every rank. If the dataset cannot be divided evenly by the ranks, a few samples (fewer than ranks)
-        from the start of the epoch repeat, as in a `DistributedSampler`. Otherwise every index comes exactly once per
-        epoch.
+    drop_last: True leaves out the samples after the last full global step. False makes a smaller last step, in which
+        all ranks have equally many samples. If the ranks do not divide the dataset evenly, a few samples (fewer than
+        ranks) from the start of the epoch repeat, as in a `DistributedSampler`. Otherwise every index comes exactly
+        once per epoch.
 
     The same arguments give the same batches on every machine. `state_dict` and `load_state_dict` continue inside an
     epoch.

@@ -25,9 +25,9 @@ namespace floptally::inline v0_3 {
 struct load_spread {
     uint128 largest = 0;
     uint128 smallest = 0;
-    imbalance max_over_mean{};             ///< max ÷ mean, exact; 1 if all ranks have 0
-    std::optional<double> max_over_min{};  ///< max ÷ min; absent if only some ranks have 0; 1 if all ranks have 0
-    double range_over_max = 0;             ///< (max − min) ÷ max; 0 if all ranks have 0
+    imbalance max_over_mean{};             ///< largest ÷ mean load, exact; 1 if all loads are 0
+    std::optional<double> max_over_min{};  ///< largest ÷ smallest load; empty if only some loads are 0; 1 if all are 0
+    double range_over_max = 0;             ///< (largest − smallest) ÷ largest load; 0 if all loads are 0
 };
 
 /// A comparison of two assignments of the same samples.
@@ -36,9 +36,9 @@ struct balance_report {
     std::vector<load_spread> after{};   ///< spread of each load in the second assignment
     std::size_t samples = 0;
     std::size_t moved = 0;  ///< number of samples that are on another rank than before
-    /// Predicted time before ÷ predicted time after. The time is the largest load of any rank, summed over the kinds of
-    /// load. This assumes that a rank's time is its load, and that all ranks wait for the slowest one after each kind.
-    /// All kinds must have the same unit. 1 if all loads are 0.
+    /// Predicted time before ÷ predicted time after. The time is the largest load of any rank, summed over the loads
+    /// (such as vision and language). This assumes that a rank's time is its load, and that all ranks wait for the
+    /// slowest one after each load. All loads must have the same unit. 1 if all loads are 0.
     double predicted_speedup = 1;
 };
 
@@ -68,7 +68,7 @@ struct balance_report {
     return spreads;
 }
 
-/// Returns the worst load's max ÷ mean over the ranks; 1 without loads.
+/// Returns the largest ratio max ÷ mean (over the ranks) of any load; 1 if there are no loads.
 [[nodiscard]] inline double max_over_mean(std::span<const load_spread> loads) {
     double worst = 1;
     for (const load_spread& load : loads) {

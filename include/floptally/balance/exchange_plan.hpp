@@ -55,7 +55,7 @@ struct exchange_buffer {
     [[nodiscard]] friend bool operator==(const exchange_buffer&, const exchange_buffer&) = default;
 };
 
-/// The part of an exchange that one rank sends and receives.
+/// The buffers that one rank sends and receives in an exchange.
 struct rank_exchange {
     std::uint64_t rank = 0;
     exchange_buffer send;
@@ -225,8 +225,8 @@ class exchange_plan {
     std::uint64_t ranks_;
     std::uint64_t window_;
     std::vector<std::uint64_t> owners_;
-    std::vector<std::uint64_t> destinations_;               ///< destination rank of each sample, without its microbatch
-    std::vector<std::uint64_t> bytes_;                      ///< bytes of each sample
+    std::vector<std::uint64_t> destinations_;  ///< destination rank of each sample; does not include the microbatch
+    std::vector<std::uint64_t> bytes_;         ///< bytes of each sample
     std::vector<std::vector<std::uint64_t>> microbatches_;  ///< indices of the samples of each microbatch, ascending
 };
 

@@ -94,7 +94,7 @@ constexpr void check_request(const request& request, std::size_t at) {
     }
 }
 
-/// Returns the sum of a statistic over the passes of a run; 0 for a measured statistic, or for one of vision or audio.
+/// Returns the sum of a statistic over the passes of a run. Measured, vision and audio statistics have the sum 0.
 [[nodiscard]] constexpr std::uint64_t sum_over(const statistic& which, const pass_run& run) {
     if (which.in() != modality::text || which.is_measured()) {
         return 0;

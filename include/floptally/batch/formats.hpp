@@ -156,14 +156,14 @@ template <integer_range Lengths, integer_range Keys>
     return lengths_and_parts<element_of<Lengths>, element_of<Keys>>(
         lengths, {encoder_lengths, &sequence::keys, "encoder_lengths"});
 }
-/// The padding of an encoder-decoder's rows: the length that the decoder's and the encoder's rows are padded to. If a
-/// member is empty, the rows of that side are not padded.
+/// The lengths to which the rows of an encoder-decoder are padded: the decoder's rows, and the encoder's rows. If one
+/// of the lengths is empty, these rows are not padded.
 struct both_row_lengths {
     std::optional<std::uint64_t> row_length{};
     std::optional<std::uint64_t> encoder_row_length{};
 };
 
-/// A batch source: rows of an encoder-decoder, padded on one or both sides.
+/// A batch source: samples of an encoder-decoder, with padded decoder rows, padded encoder rows or both.
 template <integer T, integer K>
 class encoder_decoder_rows {
   public:
@@ -369,8 +369,8 @@ concept flag_range = requires(const Range& range) {
 
 namespace detail {
 
-/// Throws the error for an invalid flag at index `at`. The flag is neither 0 nor 1, or it is a 1 after a hole in its
-/// row.
+/// Throws the error for an invalid flag at index `at`. The flag is neither 0 nor 1, or zeros separate it from earlier
+/// ones of its row.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_flag(std::int64_t flag, std::size_t at, std::size_t columns) {
     if (flag == 1) {
         detail::refuse(indexed("attention_mask", at),
@@ -384,7 +384,7 @@ namespace detail {
 }  // namespace detail
 
 /// A batch source: a BSHD batch by its attention mask, flags row by row. Ones count as useful, all flags as padded. The
-/// ones of a row must be contiguous, with padding on either side.
+/// ones of a row must be contiguous. Padding may precede or follow them.
 template <std::integral T>
 class attention_mask_rows {
   public:
@@ -411,8 +411,8 @@ class attention_mask_rows {
     }
 
   private:
-    /// Returns the number of ones in a row. Throws for a hole between ones: windows and chunks count by distance, and a
-    /// hole changes the distance of a token to its keys.
+    /// Returns the number of ones in a row. Throws if zeros lie between ones: windows and chunks count by distance, and
+    /// such zeros change the distance of a token to its keys.
     [[nodiscard]] constexpr std::uint32_t length(std::size_t row) const {
         const std::size_t first = row * shape_.columns;
         std::uint32_t ones = 0;
@@ -547,7 +547,7 @@ class adds_batches {
     constexpr void add_shape(const batch_shape& shape) { self().add(full_rows(shape)); }
 
     /// Adds a BSHD batch by its attention mask, flags row by row. Ones count as useful, all flags as padded. The ones
-    /// of a row must be contiguous, with padding on either side.
+    /// of a row must be contiguous. Padding may precede or follow them.
     template <flag_range Flags = braced_integers>
     constexpr void add_attention_mask(const Flags& attention_mask, const batch_shape& shape) {
         self().add(attention_mask_rows(attention_mask, shape));

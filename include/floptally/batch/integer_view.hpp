@@ -103,7 +103,7 @@ template <class Integer>
 /// sixteen.
 ///
 /// If one view has a negative integer and the other view has an integer above 2^63 - 1, the large integer becomes 2^63
-/// - 1. No valid batch has either.
+/// - 1. No valid batch has such integers.
 template <class With>
 void visit_both(const integer_view& first, const integer_view& second, With with) {
     const auto as = [&]<class Integer>(Integer /*type*/) {
@@ -119,9 +119,9 @@ void visit_both(const integer_view& first, const integer_view& second, With with
     }
 }
 
-/// Calls `with` with the integers of a view for a receiver of batches. A tally, which is fast, gets them as they are.
-/// For other receivers 32-bit integers are copied as 64-bit integers. So the call is compiled for two types instead of
-/// four.
+/// Calls `with` with the integers of a view for a receiver of batches. A tally gets the integers in their own type,
+/// without a copy. For other receivers 32-bit integers are copied as 64-bit integers, so that the call is compiled for
+/// two types instead of four.
 template <class Receiver, class With>
 void visit_for(const integer_view& numbers, With with) {
     if constexpr (std::is_same_v<Receiver, tally>) {

@@ -20,7 +20,7 @@
 
 /// @file
 /// Lists of lengths and of boundaries, their errors, and the sums over the lengths that a tally adds. The sums are
-/// computed in a plain form or in a block form, with equal results and equal errors:
+/// computed in a plain form or in a block form, with equal results and equal errors.
 ///
 /// - The plain form is the definition of the sums. It adds the statistics of each sequence one by one and checks each
 ///   addition. Constant evaluation uses the plain form, and all errors come from it.
@@ -116,7 +116,8 @@ template <integer T>
     refuse("num_real_seqs", {"must be ", bound, ", got ", num_real_seqs});
 }
 
-/// A list of lengths in memory. Every list of lengths has
+/// A list of lengths in memory. Every list of lengths has these functions.
+///
 /// - `checked(i)`: length i; throws `error` if it is invalid;
 /// - `unchecked(i)`: length i modulo 2^32 or 2^64 (the width of T), for a vectorized loop;
 /// - `unwrapped(first, n)`: true if the n unchecked lengths are the true lengths. Call it only if their sum is below
@@ -337,7 +338,7 @@ template <class List>
             borrowed_sums sums = space.sums(seen);
             add_blocks(list, n, space.masks(), sums);
             return sums;
-        } catch (const error&) {  // A user's statistic threw. The plain form below throws the exact error.
+        } catch (const error&) {  // a user's statistic threw; the code below throws the exact error
         }
     }
     borrowed_sums sums = space.sums(seen);

@@ -131,7 +131,7 @@ struct takes_samples {
 
 }  // namespace detail
 
-/// A batch in any format, including your own. It needs
+/// A batch in any format, including your own. A batch source has these two members.
 ///
 ///     using sample = sequence;  // or grid, or audio_clip
 ///     template <class Visit> constexpr void each(Visit visit) const;

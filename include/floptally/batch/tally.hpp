@@ -65,7 +65,7 @@ class tally : public adds_batches<tally> {
     }
 
   public:
-    /// Number of fixed accumulators of one modality, which every tally has: all kinds of `accumulator` except `pairs`.
+    /// Number of fixed accumulators of one modality: one for each value of `accumulator` except `pairs`.
     static constexpr std::size_t fixed_accumulators = accumulator_count - 1;
 
     constexpr tally() : tally(mask_set{}) {}

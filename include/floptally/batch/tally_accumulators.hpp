@@ -98,7 +98,7 @@ class tally_accumulators {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE static constexpr std::size_t index_of(modality in, accumulator which) {
         return fixed * static_cast<std::size_t>(in) + static_cast<std::size_t>(which);
     }
-    /// Returns the number of accumulators before those of the masks.
+    /// Returns the number of accumulators of a view that come before the accumulators of masks.
     [[nodiscard]] static constexpr std::size_t before_masks(const mask_set& masks) {
         return masks.has_towers() ? fixed * modality_count : fixed;
     }
@@ -178,8 +178,8 @@ class tally_accumulators {
         }
     };
 
-    /// Calls `apply(accumulator, amount)` for every accumulator. `amount` is the amount that `times` samples equal to
-    /// `unit` add to it.
+    /// Calls `apply(accumulator, amount)` for every accumulator. `amount` is what `times` samples, each equal to
+    /// `unit`, add to that accumulator.
     template <class Unit, class Apply>
     constexpr void each_amount(const Unit& unit, std::uint64_t times, Apply apply) const {
         std::size_t place = 0;

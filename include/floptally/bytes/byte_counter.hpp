@@ -135,33 +135,33 @@ struct cached_sums {
 namespace floptally::inline v0_3 {
 
 /// Counts the bytes that a batch moves between a device's memory and its compute units. The counts are integers under
-/// this model:
+/// the assumptions that follow.
 ///
-/// - A product reads each operand once and writes its result once. Gate and up each read their common input.
-/// - Element-wise work is fused into adjacent products: norms, activations, rotary embeddings, softmax and loss move
-///   only their weights. A look-up reads an entry of its table for each token and writes it.
+/// - A matrix product reads each operand once and writes its result once. Gate and up each read their common input.
+/// - Element-wise work is fused into adjacent matrix products: norms, activations, rotary embeddings, softmax and loss
+///   move only their weights. A look-up reads an entry of its table for each token and writes it.
 /// - Attention is one fused kernel under every plan. It reads q, k and v and writes its output; scores stay on chip.
-///   Its backward moves twice that. Keys and values count with their own number of heads.
+///   Its backward moves twice as many bytes. Keys and values count with their own number of heads.
 /// - Weights are read once in each pass of each of the `batches` (microbatches of all replicas). At most as many
 ///   experts are read as tokens visit. The gradient of a weight is written as often as the weight is read.
 /// - The new tokens of a sequence read the cache once: the cached keys that they attend to. A recurrent state is read
 ///   and written once for each sequence with a past; otherwise it stays on chip.
-/// - An adapter (LoRA) is two more products: A reads X and writes a value as wide as the adapter's rank. B reads that
-///   value and writes a summand of Y.
+/// - An adapter (LoRA) is two more matrix products: A reads X and writes a value as wide as the adapter's rank. B reads
+///   that value and writes a summand of Y.
 ///
 /// The counter leaves out optimizers, collectives, and the cached inputs of short convolutions. It counts all tokens
 /// that run: padding and recompute are included. Add batches as you add them to a tally.
 class byte_counter : public adds_batches<byte_counter> {
   public:
-    /// Counts a model's parts under a plan. `batches` is the number of microbatches of all replicas; each reads the
-    /// weights. Throws `error` for 0 batches, for bits outside 1 to 64, and for adapters of experts with measured
-    /// visits.
+    /// Creates a counter for a model's parts under a plan. `batches` is the number of microbatches of all replicas;
+    /// each microbatch reads the weights. Throws `error` for 0 batches, for bits outside 1 to 64, and for adapters of
+    /// experts with measured visits.
     explicit byte_counter(std::span<const model_part> parts, const training_plan& plan = {},
                           const element_bits& bits = {}, std::uint64_t batches = 1)
         : byte_counter(parts, cost{}, plan, bits, batches) {}
 
-    /// Counts a model that has a cost and parts as members, such as a `model_config`. The tally has the accumulators
-    /// that this cost needs.
+    /// Creates a counter for a model that has a cost and parts as members, such as a `model_config`. The counter's
+    /// tally has the accumulators that this cost needs.
     template <model_record Model>
     explicit byte_counter(const Model& model, const training_plan& plan = {}, const element_bits& bits = {},
                           std::uint64_t batches = 1)
@@ -204,7 +204,7 @@ class byte_counter : public adds_batches<byte_counter> {
         }
         return *this;
     }
-    /// Removes every batch.
+    /// Removes all batches that were added.
     void clear() {
         seen_.clear();
         distinct_experts_.reset();

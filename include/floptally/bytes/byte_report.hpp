@@ -20,8 +20,8 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Reports bytes and FLOPs of one batch, also as a table. `memory_time` computes the part of a step's time that memory
-/// bandwidth causes.
+/// Reports bytes and FLOPs of one batch, also as a table. `memory_time` computes how much longer a step takes because
+/// of memory bandwidth.
 
 namespace floptally::inline v0_3 {
 
@@ -31,8 +31,8 @@ struct byte_report {
     breakdown work{};
     step_bytes moved{};
     element_bits bits{};
-    std::uint64_t batches = 1;            ///< number of microbatches; each reads the weights once
-    std::optional<double> memory_tbps{};  ///< memory bandwidth of one GPU, 10^12 bytes a second
+    std::uint64_t batches = 1;            ///< number of microbatches; each microbatch reads the weights once
+    std::optional<double> memory_tbps{};  ///< memory bandwidth of one GPU in 10^12 bytes a second
     /// Measured number of distinct experts whose weights were read, summed over layers and batches.
     std::optional<std::uint64_t> distinct_experts{};
     std::optional<bandwidth_utilization> mbu{};  ///< model bandwidth utilization (MBU) of a measured decode step
@@ -66,8 +66,8 @@ namespace detail {
     return list;
 }
 
-/// Returns a table row: FLOPs, bytes of each kind, the sum of these bytes, and FLOPs per byte. `moved` has the bytes of
-/// one component or of all components.
+/// Returns a table row: FLOPs, bytes (of weights, gradients, activations, cache), the sum of these bytes, and FLOPs per
+/// byte. `moved` has the bytes of one component or of all components.
 template <class Moved>
 [[nodiscard]] table_row byte_row(std::string_view name, flops work, const Moved& moved) {
     const auto cell = [](uint128 count) {

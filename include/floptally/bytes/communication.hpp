@@ -80,8 +80,8 @@ struct communicated_bytes {
     uint128 bytes = 0;        ///< bytes that the rank sends; it receives as many
     /// An estimate of `bytes` that assumes that tokens choose experts uniformly. Set only if `bytes` is an upper bound.
     std::optional<uint128> uniform{};
-    /// The part of `expected()` that goes to other nodes, as an average over the ranks of a ring. Empty if the number
-    /// of GPUs on a node is unknown.
+    /// The number of the `expected()` bytes that go to other nodes, as an average over the ranks of a ring. Empty if
+    /// the number of GPUs on a node is unknown.
     std::optional<uint128> between_nodes{};
 
     /// Returns the estimate if `bytes` is an upper bound, otherwise `bytes`.
@@ -138,7 +138,7 @@ struct group_bandwidths {
         all.gbps[static_cast<std::size_t>(over)] = gigabytes_per_second;
         return all;
     }
-    /// Throws `error` unless bandwidths within and between nodes are given together, with the size of a node.
+    /// Throws `error` if only one of the bandwidths within and between nodes is set, or if `gpus_per_node` is missing.
     void require_nodes() const {
         if (within_nodes.has_value() != between_nodes.has_value()) {
             throw error("network_gbps",
@@ -169,7 +169,7 @@ struct communication_time {
     uint128 bytes = 0;                       ///< bytes that a rank sends; an estimate if only an upper bound is known
     std::optional<double> seconds{};         ///< time in seconds; empty if the group has no bandwidth
     bool is_estimate = false;                ///< true: the bytes assume that tokens choose experts uniformly
-    std::optional<uint128> between_nodes{};  ///< the part of `bytes` that goes to other nodes; empty if unknown
+    std::optional<uint128> between_nodes{};  ///< number of `bytes` that go to other nodes; empty if unknown
 };
 
 /// Returns the time that each group's bytes need at its bandwidth. It assumes that nothing else runs, that every rank

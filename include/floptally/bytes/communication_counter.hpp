@@ -466,8 +466,8 @@ inline void put_data_parallel(std::span<const model_part> parts, const parallel_
     }
 }
 
-/// Returns the first entry of a part that is a matrix over the hidden states, and sets `width` to the width of the
-/// hidden states. Returns null if no such entry has a known width.
+/// Returns the first entry of a part that is a matrix product with the hidden states, and sets `width` to the width of
+/// the hidden states. Returns null if no such entry has a known width.
 [[nodiscard]] inline const cost_entry* reader_of_stream(const cost& part, std::uint64_t& width) {
     for (const cost_entry& entry : part.entries()) {
         const bool reads =

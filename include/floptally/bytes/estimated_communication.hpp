@@ -64,8 +64,8 @@ namespace floptally::inline v0_3 {
 }
 
 /// Estimates the exposed communication from the plan's pipeline and layout, if it has them. Data parallelism uses the
-/// remaining GPUs. `ep` and `etp` are the layout of experts over the same ranks; an `etp` of 0 is tp. Throws `error` if
-/// the working GPUs are not a multiple of tp x cp x pp.
+/// remaining GPUs. `ep` and `etp` say over how many of these ranks experts and their matrices are split. With `etp` 0
+/// the size of tp is used. Throws `error` if the working GPUs are not a multiple of tp x cp x pp.
 [[nodiscard]] inline time_apart estimated_communication(std::span<const model_part> model, const tally& batch,
                                                         const training_plan& plan,
                                                         const std::optional<pipeline_choices>& choices,

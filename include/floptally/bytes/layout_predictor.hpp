@@ -65,7 +65,7 @@ struct layout_prediction {
     double bound = 0;              ///< a lower bound of the step time: kernels run at their peak, and computation hides
                                    ///< all exchanges
     double mfu = 0;                ///< useful FLOPs ÷ (`seconds` x peak of all GPUs)
-    double bubble = 0;             ///< the part of the step in which the busiest stage waits for others
+    double bubble = 0;             ///< the fraction of the step's time in which the busiest stage waits for others
     double exposed_exchanges = 0;  ///< seconds of exchanges that no computation hides, on the slowest stage
     double optimizer = 0;          ///< seconds of the optimizer step
     /// For each group of ranks, the seconds of exchanges in passes that no computation hides: the sum over all
@@ -82,8 +82,8 @@ struct pass_seconds {
     double forward = 0;
     double backward_data = 0;  ///< seconds of this pass, with recompute
     double backward_weights = 0;
-    double core_forward = 0;   ///< the part of `forward` that attention cores take
-    double core_backward = 0;  ///< the part of `backward_data` that attention cores take
+    double core_forward = 0;   ///< the seconds of `forward` that attention cores take
+    double core_backward = 0;  ///< the seconds of `backward_data` that attention cores take
 
     void add(const pass_seconds& other, double times) {
         forward += other.forward * times;
@@ -110,8 +110,8 @@ struct unit_work {
 /// bandwidth of the memory. One more component at the end has all bytes of components without FLOPs, such as norms.
 using unit_traffic = std::vector<std::vector<phase_seconds>>;
 
-/// Returns the seconds of a unit's passes. A component takes the time of its FLOPs or the time of its bytes, whichever
-/// is longer. `shares` is the number of context-parallel ranks that share the FLOPs of `work`.
+/// Returns the seconds of a model unit's passes. A component takes the time of its FLOPs or the time of its bytes,
+/// whichever is longer. `shares` is the number of context-parallel ranks that share the FLOPs of `work`.
 [[nodiscard]] inline pass_seconds passes_of(const unit_work& work, const unit_traffic& traffic, std::size_t kind,
                                             double shares, double efficiency) {
     pass_seconds passes;
@@ -160,7 +160,7 @@ struct message_bytes {
 struct state_bytes_sent {
     double reduced[parallel_axis_count] = {};   ///< bytes of reduced gradients
     double gathered[parallel_axis_count] = {};  ///< bytes of gathered weights
-    double once[parallel_axis_count] = {};      ///< bytes that are exchanged once a step under every kind of sharding
+    double once[parallel_axis_count] = {};      ///< bytes that are exchanged once a step at every ZeRO stage
 
     void add(const state_bytes_sent& other, double times) {
         for (std::size_t axis = 0; axis < parallel_axis_count; ++axis) {
@@ -178,7 +178,7 @@ class unit_cache {
   public:
     using key = std::array<std::uint64_t, Sizes>;
 
-    /// Returns the values of all units for these sizes; a value is empty until it is computed.
+    /// Returns the values of all model units for these layout sizes. A value is empty until it is computed.
     [[nodiscard]] std::vector<std::optional<Value>>& of(const key& sizes) { return known_[sizes]; }
 
     template <class Make>
@@ -226,10 +226,10 @@ namespace floptally::inline v0_3 {
     return settings;
 }
 
-/// Predicts the memory and the time of a step under any layout. The time of every layout is predicted like this.
+/// Predicts the memory and the time of a step under any layout. The rules that follow hold for every layout.
 ///
-/// - The products of a component take their executed FLOPs ÷ (peak of its precision x efficiency), or the bytes that
-///   they move ÷ the memory's bandwidth, whichever is longer. Weights are read for each microbatch.
+/// - The matrix products of a component take their executed FLOPs ÷ (peak of its precision x efficiency), or the bytes
+///   that they move ÷ the memory's bandwidth, whichever is longer. Weights are read for each microbatch.
 /// - An exchange takes its bytes ÷ bandwidth, minus the time that the trainer hides behind computation. Exchanges of
 ///   activations make the passes of a microbatch longer. Exchanges of gradients and weights come after the pipeline.
 /// - The pipeline's schedule is simulated with all passes. So the time includes the bubble, and the imbalance of
@@ -270,7 +270,7 @@ class layout_predictor {
     }
 
     [[nodiscard]] const training_cluster& cluster() const { return cluster_; }
-    /// Sets the efficiency: the part of the peak that matrix products reach, from 0 to 1. The predictor keeps all
+    /// Sets the efficiency: the fraction of the peak that matrix products reach, from 0 to 1. The predictor keeps all
     /// counts that it has already made.
     void set_efficiency(double efficiency) {
         cluster_.efficiency = efficiency;
@@ -385,7 +385,7 @@ class layout_predictor {
     /// The chunks of a pipeline and its ranks, as lists of model units (such as one layer).
     struct stages {
         std::vector<detail::chunk_units> chunks{};
-        std::vector<detail::chunk_units> ranks{};  ///< for each rank, the units of all its chunks
+        std::vector<detail::chunk_units> ranks{};  ///< for each rank, the model units of all its chunks
     };
     using axis_seconds = std::array<double, parallel_axis_count>;  ///< seconds for each sent byte, by group of ranks
 
@@ -633,7 +633,7 @@ class layout_predictor {
     }
     /// Returns the bytes that cross links within nodes, and between nodes, for each byte of token copies that a rank
     /// sends to experts. A token goes once to each node of its chosen experts, and is copied to their ranks there.
-    /// `between` is the part of the copies for other nodes.
+    /// `between` is the fraction of the copies that go to other nodes.
     [[nodiscard]] std::pair<double, double> sent_once(const rank_group& group, double between) const {
         std::vector<std::uint64_t> nodes;
         for (const std::uint64_t rank : group) {
@@ -659,7 +659,7 @@ class layout_predictor {
         return {1 - between + between * (ranks_of_node - 1) / ranks_of_node, between * once};
     }
 
-    /// Returns which part of the bytes that a rank sends over a group goes to other nodes.
+    /// Returns which fraction of the bytes that a rank sends over a group goes to other nodes.
     [[nodiscard]] double part_between_nodes(const parallel_layout& rank, parallel_axis axis, zero_stage sharded) const {
         const std::uint64_t node = cluster_.network.gpus_per_node;
         const auto ratio = [](const detail::node_share& share) {
@@ -917,9 +917,9 @@ class layout_predictor {
             const double of_byte = byte_seconds[chunk % sizes.pp][static_cast<std::size_t>(parallel_axis::pp)];
             between[chunk] = {own.forward * of_byte, own.backward * of_byte};
         }
-        // Seconds of a forward and of a backward. `work_seconds` has those of each chunk and kind of microbatch at the
-        // cluster's efficiency, and `peak` those at 100 % efficiency. `exposed` has, for each chunk, the exchanges of
-        // the fullest microbatch that no computation hides.
+        // Seconds of a forward and of a backward. `work_seconds` has them for each chunk and each different microbatch
+        // at the cluster's efficiency, and `peak` at 100 % efficiency. `exposed` has, for each chunk, the seconds of
+        // the fullest microbatch's exchanges that no computation hides.
         std::vector<detail::pass_seconds> peak(chunks * kinds);
         std::vector<detail::pass_seconds> work_seconds(chunks * kinds);
         std::vector<detail::pass_seconds> exposed(chunks);
@@ -1045,7 +1045,8 @@ class layout_predictor {
         return latest;
     }
 
-    /// Returns the tokens of the replica with the most tokens ÷ the tokens of the fullest microbatch.
+    /// Returns the work of the busiest replica as a number of full microbatches: its tokens ÷ the tokens of the fullest
+    /// one.
     [[nodiscard]] static double full_microbatches(const training_layout& layout, const batches& microbatches) {
         if (microbatches.all.size() == 1) {
             return static_cast<double>(layout.microbatches);

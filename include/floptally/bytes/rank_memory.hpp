@@ -78,8 +78,9 @@ inline constexpr block_format all[] = {none, fp8, fp8_blocks, mxfp8, nvfp4, nf4,
 /// Parts of a layer for which you can choose separately to recompute activations or to move them to the host. Names and
 /// meanings are those of Megatron-Core's `recompute_modules` and `offload_modules`.
 enum class layer_module : std::uint8_t {
-    /// Attention between its two products. Offload moves q, k, v, the result and the values of the softmax to the host.
-    /// Recompute drops only the values of the softmax: it needs q, k and v, and the output projection needs the result.
+    /// The attention core, from q, k and v to the input of the output projection. Offload moves q, k, v, the result and
+    /// the values of the softmax to the host. Recompute drops only the values of the softmax: the recompute needs q, k
+    /// and v, and the output projection needs the result.
     core_attn,
     attn_proj,       ///< the input of attention's output projection
     mla_up_proj,     ///< q, k and v as MLA expands them from latents
@@ -339,8 +340,8 @@ class kept_activations {
         }
     }
 
-    /// Returns a trained entry that reads the same value as `entry`. Returns `entry` itself if it is trained, or if no
-    /// trained entry reads that value.
+    /// Returns an entry with a trained weight that reads the same value as `entry`. Returns `entry` itself if its
+    /// weight is trained, or if no such entry exists.
     [[nodiscard]] const cost_entry& trained_reader(const cost_entry& entry) const {
         for (const cost_entry& other : entries().entries()) {
             const bool alike =
@@ -406,7 +407,7 @@ class kept_activations {
                      keys > *operands ? *operands / share : (*operands - keys) / share + keys / of_keys);
             }
             if (kernels_.flash_attention) {
-                if (!on_host && !is_dropped(layer_module::attn_proj)) {  // kept: the output projection reads it
+                if (!on_host && !is_dropped(layer_module::attn_proj)) {  // the output projection reads this result
                     keep(kernel, kept_for::core, *result / share);
                 }
             }
@@ -581,7 +582,7 @@ struct memory_options {
     block_format matrix_weights{};
     bool stores_both_ways = true;
     block_format frozen_weights{};  ///< the format of frozen matrices that have adapters, such as nf4
-    double host_optimizer = 0;      ///< the part of the optimizer state that lies on the host, from 0 to 1
+    double host_optimizer = 0;      ///< the fraction of the optimizer state that lies on the host, from 0 to 1
     /// Number of the rank's layers whose activations are moved to the host until the backward. The activations of two
     /// of these layers are on the device at any time.
     std::uint64_t offloaded_layers = 0;
@@ -630,7 +631,7 @@ struct rank_memory {
 
 namespace detail {
 
-/// Returns the parts of a model. The parts of other pipeline chunks are marked as `elsewhere`.
+/// Returns a model's parts for one pipeline chunk. The parts of other chunks are marked as `elsewhere`.
 [[nodiscard]] inline std::vector<model_part> parts_of_chunk(std::span<const model_part> model,
                                                             const parallel_layout& layout, const rank_options& options,
                                                             std::uint64_t chunk) {
@@ -761,7 +762,7 @@ struct state_sums {
 inline void put_states(std::span<const model_part> parts, const parallel_layout& layout, const training_plan& plan,
                        const memory_options& options, state_sums& into) {
     const weight_states states(plan);
-    state_sums one;  // of a tensor in one layer
+    state_sums one;  // sums of one tensor in one layer
     const auto put = [&](std::uint64_t amount, std::uint64_t ranks, bool trains, bool is_matrix,
                          const block_format& format = {}, bool both_ways = false) {
         const auto share = [&](zero_stage from) {

@@ -21,7 +21,7 @@ namespace floptally::inline v0_3 {
 /// Consecutive steps of an inference engine. In every step the same requests process the same numbers of new tokens.
 struct equal_steps {
     std::uint32_t steps = 0;
-    std::vector<pass_run> runs{};  ///< one run of `steps` passes for each request
+    std::vector<pass_run> runs{};  ///< for each request, its `steps` forward passes
 };
 
 /// Returns the steps of an engine that starts all requests together and drops each request when it is done. A new

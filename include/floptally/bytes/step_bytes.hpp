@@ -34,7 +34,7 @@ enum class byte_kind : std::uint8_t {
     activations,  ///< inputs that matrix products read, and outputs that matrix products write
     cache         ///< keys, values and recurrent states of a sequence's past
 };
-/// The number of kinds of bytes.
+/// The number of values of `byte_kind`.
 inline constexpr std::size_t byte_kind_count = 4;
 
 /// Returns the name of a kind: "weights", …
@@ -50,14 +50,14 @@ struct element_bits {
     std::uint64_t activations = 16;
     std::uint64_t cache = 16;
 
-    /// Returns the bits of an element of one kind.
+    /// Returns the number of bits of one element of this kind of data.
     [[nodiscard]] constexpr std::uint64_t of(byte_kind which) const {
         const std::uint64_t all[] = {weights, gradients, activations, cache};
         return all[static_cast<std::size_t>(which)];
     }
 };
 
-/// Bytes of one component, by phase and kind.
+/// The bytes that one component moves, by phase and by kind of data.
 struct component_bytes {
     component_name name;
     uint128 bytes[4][byte_kind_count] = {};  ///< indexed by `phase`, then `byte_kind`
@@ -95,10 +95,11 @@ struct component_bytes {
 /// Bytes that a batch moves, by component, phase and kind. They are exact under the assumptions of `byte_counter`.
 struct step_bytes {
     std::vector<component_bytes> components{};
-    /// Components with operands of unknown width. The sums lack the bytes of these components' activations.
+    /// Names of components with operands of unknown width. The activations of these components are missing from the
+    /// bytes.
     std::vector<std::string> unsaid{};
-    /// Components whose bytes are an upper bound. Examples are keys with an unknown number of heads, and a convolution
-    /// over some of its input's channels.
+    /// Names of components whose bytes are an upper bound. Examples are attention keys with an unknown number of heads,
+    /// and a convolution that may read only some channels of its input.
     std::vector<std::string> at_most{};
     /// The components of `at_most` that may read fewer weights or less of the cache than is counted. With such
     /// components an MBU is only an upper bound. An example is a layer of experts: it may be unknown how many distinct
@@ -125,7 +126,7 @@ struct step_bytes {
         detail::refuse("component", {"no component that moves bytes in this model is named \"", name,
                                      "\": use a name of the table of bytes"});
     }
-    /// Returns the bytes of one kind.
+    /// Returns the bytes of one kind of data, summed over components and phases.
     [[nodiscard]] uint128 total(byte_kind kind) const {
         uint128 sum = 0;
         for (const component_bytes& component : components) {
@@ -175,7 +176,7 @@ struct step_bytes {
         return *this;
     }
 
-    /// Returns true if no bytes are missing and no number is an upper bound.
+    /// Returns true if the bytes of every component are known exactly: none are missing, and none are an upper bound.
     [[nodiscard]] bool is_exact() const { return unsaid.empty() && at_most.empty(); }
 };
 
@@ -200,8 +201,8 @@ struct step_bytes {
 struct bandwidth_utilization {
     double mbu = 0;
     bool is_at_most = false;          ///< true: `mbu` is an upper bound, see `step_bytes::read_at_most`
-    std::optional<double> uniform{};  ///< an estimate that assumes uniform choices of experts; set if `mbu` is only a
-                                      ///< bound
+    std::optional<double> uniform{};  ///< an estimate of the MBU that assumes uniform choices of experts; set only if
+                                      ///< `mbu` is an upper bound
 };
 
 /// Formats an MBU: "22.42 %", "at most 139.80 %".
@@ -246,8 +247,8 @@ struct bandwidth_utilization {
 
 /// Returns the GPU-seconds that a step loses to memory even with perfect kernels. For each phase of each component, the
 /// loss is the time of its bytes at the memory bandwidth minus the time of its FLOPs at their peak. Negative
-/// differences count as 0. Set `of_products` to leave out components without matrix products (norms, look-ups), if the
-/// time of such kernels is measured separately.
+/// differences count as 0. Pass `of_products` = true to leave out components without matrix products (norms, look-ups),
+/// for example because the time of their kernels is measured separately.
 [[nodiscard]] inline double memory_bound_seconds(const step_bytes& moved, const std::vector<work_at_peak>& work,
                                                  double memory_tbps, bool of_products = false) {
     detail::require_finite_positive(memory_tbps, "memory_tbps");

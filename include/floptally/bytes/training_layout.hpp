@@ -33,8 +33,8 @@ struct training_layout {
     std::uint64_t microbatches = 1;  ///< number of microbatches that each replica accumulates in a step
     zero_stage sharded = zero_stage::optimizer;
     recompute recomputed = recompute::none;
-    /// The order of a pipeline's passes. With one chunk per rank it is 1F1B, GPipe or ZB-H1. With several chunks per
-    /// rank it is interleaved.
+    /// The order in which a pipeline runs its microbatches: 1F1B, GPipe or ZB-H1 with one chunk per rank, interleaved
+    /// with several chunks per rank.
     pipeline_schedule schedule = pipeline_schedule::one_f_one_b;
     bool sequence_parallel = false;
 
@@ -76,15 +76,15 @@ struct training_cluster {
     /// Dense peak of one GPU for attention cores, routers and the lm_head. These stay in 16 bits even if the layers run
     /// in FP8 or FP4. 0 means the same as `peak_tflops`.
     double other_peak_tflops = 0;
-    /// The part of the peak that each matrix product reaches, from 0 to 1. It is measured, or fitted to measured steps
-    /// with `layout_predictor`. The MFU is lower, because it includes the bubble and the communication.
+    /// The fraction of the peak that each matrix product reaches, from 0 to 1. It is measured, or fitted to measured
+    /// steps with `layout_predictor`. The MFU is lower, because it includes the bubble and the communication.
     double efficiency = 1;
     double memory_gib = 0;  ///< memory of one GPU in GiB (2³⁰ bytes)
-    /// GiB of one GPU that are needed for other things: workspaces, CUDA, NCCL, unused memory of the allocator.
+    /// GiB of one GPU that the model cannot use: workspaces, CUDA, NCCL, unused memory of the allocator.
     double reserve_gib = 0;
     group_bandwidths network{};
-    std::optional<double> memory_tbps{};  ///< bandwidth of one GPU's memory, for the optimizer; empty: the optimizer
-                                          ///< takes no time
+    std::optional<double> memory_tbps{};  ///< bandwidth of one GPU's memory, from which the time of the optimizer step
+                                          ///< follows; empty: the optimizer takes no time
 };
 
 /// The defaults of a trainer (a training framework): how it splits layers, what it shards, and which communication runs
@@ -98,9 +98,10 @@ struct trainer_habits {
     std::array<bool, 4> shards{false, true, false, false};
     bool has_replicas = false;  ///< true: a search for layouts also tries HSDP with one replica for each node
     bool has_zero_bubble = false;
-    /// For each group of ranks, the part of its communication that runs at the same time as computation, from 0 to 1.
+    /// For each parallel axis (tensor, pipeline, …), the fraction of its communication that overlaps with computation,
+    /// from 0 to 1.
     std::array<double, parallel_axis_count> hidden{};
-    /// For an interleaved pipeline: the part of its messages that runs at the same time as computation, from 0 to 1.
+    /// For an interleaved pipeline: the fraction of its messages that overlaps with computation, from 0 to 1.
     double hidden_interleaved = 0;
     /// True: each node with a chosen expert gets a token once. False: each chosen expert gets a copy of the token.
     bool sends_token_once = false;

@@ -54,7 +54,7 @@ class json_source {
         fetch();
     }
     [[nodiscard]] const std::vector<literal>& literals() const { return literals_; }
-    /// Returns "line 3, column 14": the place of the last character that was read, or of the end of the text.
+    /// Returns the position of the last character that was read, or of the end of the text: "line 3, column 14".
     [[nodiscard]] std::string place() const {
         return text_of({"line ", line_, ", column ", column_ + (is_read_past_end_ || column_ == 0 ? 1 : 0)});
     }
@@ -158,7 +158,7 @@ class json_source {
     traits::int_type next_ = traits::eof();
     std::string ahead_;         // characters that were already taken from `text_` but not yet passed to the parser
     std::size_t ahead_at_ = 0;  // index of the next character of `ahead_`
-    std::size_t replaced_ = 0;  // the string that replaces a literal ends before this index of `ahead_`
+    std::size_t replaced_ = 0;  // index in `ahead_` at which the string for Infinity or NaN ends
     std::size_t line_ = 1;
     std::size_t column_ = 0;
     std::size_t strings_ = 0;

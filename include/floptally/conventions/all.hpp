@@ -280,9 +280,9 @@ inline constexpr convention megatron_2026_10{
     .scan_flops = megatron.scan_flops,
     .pairs = floptally::megatron_2026_10::count_pairs};
 
-/// NeMo Automodel 0.7 (October 2026): like `nemo_automodel`, except for Kimi delta attention. It counts that as a
-/// kernel with chunks of 64 tokens, by the formula of the paper. For DeepSeek-V4.1, Qwen3.8-Flash-Next and MiniMax-M3
-/// its formulas give the same FLOPs as `exact`.
+/// NeMo Automodel 0.7 (October 2026): like `nemo_automodel`, except for Kimi delta attention. It counts Kimi delta
+/// attention as a kernel with chunks of 64 tokens, by the formula of arXiv:2510.26692. For DeepSeek-V4.1,
+/// Qwen3.8-Flash-Next and MiniMax-M3 its formulas give the same FLOPs as `exact`.
 inline constexpr convention nemo_automodel_0_7{
     .name = "nemo_automodel_0_7"sv,
     .summary = "as nemo_automodel; a delta rule with a decay for each channel by chunks of 64 tokens"sv,
@@ -509,7 +509,7 @@ inline constexpr std::array all{&exact,
 struct counter_of_preset {
     std::string_view name;
     const convention* how;
-    std::string_view what;  ///< the counter's function, its release or commit, and differences of unit
+    std::string_view what;  ///< the counter's function, its release or commit, and what it counts other than FLOPs
 };
 
 /// Public FLOP counters that follow a convention with another name.

@@ -43,15 +43,17 @@ struct convention_term {
     }
 };
 
-/// A plan that a tool may assume because it does not know the real one: which weights train, or what is recomputed.
+/// A training plan that a tool may assume because it does not know the real plan: which weights train, or what is
+/// recomputed.
 struct assumed_plan {
-    std::string_view name;     ///< name of what the tool gets wrong: "frozen_weights"
+    std::string_view name;     ///< name of the setting that the tool gets wrong: "frozen_weights"
     std::string_view meaning;  ///< what the tool assumes, in one line
     training_plan plan;
-    bool without_adapters = false;  ///< true if gradients flow through adapters whose own FLOPs do not count
+    bool without_adapters = false;  ///< true if the adapters' own FLOPs do not count, but gradients flow back to them
 };
 
-/// Returns the plans that a tool may assume instead of `plan`. Each is wrong in one respect or in two.
+/// Returns the training plans that a tool may assume instead of the real one, `plan`. Each differs from `plan` in one
+/// or two settings.
 [[nodiscard]] inline std::vector<assumed_plan> assumed_plans(const training_plan& plan) {
     std::vector<assumed_plan> assumed;
     const auto add = [&assumed](std::string_view name, std::string_view meaning, const training_plan& changed) {
@@ -92,7 +94,7 @@ struct assumed_plan {
     return assumed;
 }
 
-/// A step as one convention counts it. The terms add up to the exact FLOPs minus `total`.
+/// A step as one convention counts it. The terms add up to the FLOPs by `exact` minus `total`.
 struct compared_convention {
     convention how;
     flops total;                           ///< the FLOPs that the convention counts for the step in the requested view
@@ -105,10 +107,10 @@ namespace detail {
 struct convention_choice {
     std::string_view name;
     std::string_view meaning;
-    /// The kinds of entries that a convention may count or leave out; empty if the rule is not about kinds.
+    /// The kinds of cost entries that a convention may count or leave out; empty if the rule is about something else.
     term_set kinds{};
-    /// A function that replaces the rule by that of `exact`. It returns true if this changed the convention. Null if
-    /// the rule only chooses which `kinds` count.
+    /// A function that replaces the counting rule by that of `exact`. It returns true if this changed the convention.
+    /// Null if the rule only chooses which `kinds` count.
     bool (*settle)(convention&) = nullptr;
 };
 
@@ -190,7 +192,8 @@ inline constexpr convention_choice convention_choices[] = {
      .kinds = term_set(term::linear, term::input_linear)},
     {.name = "optimizer", .meaning = "products of the optimizer", .kinds = term_set(term::optimizer)}};
 
-/// Returns true if `convention_choices` covers this kind of entry. The list must cover every kind.
+/// Returns true if some rule in `convention_choices` is about this kind of cost entry. Every kind must have such a
+/// rule.
 [[nodiscard]] constexpr bool has_choice_of(term kind) {
     return std::any_of(std::begin(convention_choices), std::end(convention_choices),
                        [kind](const convention_choice& choice) { return choice.kinds.contains(kind); });
@@ -198,13 +201,13 @@ inline constexpr convention_choice convention_choices[] = {
 static_assert(terms_that([](term kind) { return !has_choice_of(kind); }).is_empty(),
               "a term is in no choice of convention_choices: add it to one, else differences do not add up");
 
-/// The parts of a counting rule, which are replaced one after the other. `entries_too_many` are entries that only the
-/// convention counts. `amounts` are the FLOPs of entries that the convention and `exact` count. `entries_missing` are
-/// entries that only `exact` counts.
+/// The three stages in which a counting rule is replaced. `entries_too_many` removes cost entries that only the
+/// convention counts. `amounts` changes the FLOPs of entries that the convention and `exact` count. `entries_missing`
+/// adds entries that only `exact` counts.
 enum class settled_part : std::uint8_t { entries_too_many, amounts, entries_missing };
 
-/// Replaces one part of a convention's counting rule by the rule of `exact`. Returns true if this changes the
-/// convention.
+/// Replaces a counting rule of a convention by the rule of `exact`, in one of three stages. Returns true if this
+/// changes the convention.
 [[nodiscard]] constexpr bool settle(const convention_choice& choice, settled_part part, convention& how) {
     if (part == settled_part::amounts) {
         return choice.settle != nullptr && choice.settle(how);
@@ -224,7 +227,7 @@ enum class settled_part : std::uint8_t { entries_too_many, amounts, entries_miss
 
 }  // namespace detail
 
-/// Compares conventions on a model, batch by batch. A batch is a tally with `masks()`.
+/// Compares conventions on a model, batch by batch. Each batch is a tally that was made with `masks()`.
 ///
 /// The comparison replaces the counting rules of a convention one by one by those of `exact`. A term is the change of
 /// the total by one replacement, so the terms add up exactly. It first removes the entries that only the convention
@@ -300,7 +303,7 @@ class convention_comparison {
         return compared;
     }
 
-    /// Returns the plans that a tool may assume in place of the plan of the step (`assumed_plans`).
+    /// Returns the training plans that a tool may assume in place of the real plan of the step (`assumed_plans`).
     [[nodiscard]] std::vector<assumed_plan> assumed() const {
         std::vector<assumed_plan> plans;
         for (const counters_of_plan& counters : assumed_) {
@@ -308,7 +311,7 @@ class convention_comparison {
         }
         return plans;
     }
-    /// Counts the batch under each convention with the assumed plan of index `assumed`.
+    /// Counts the batch under each convention, with the assumed training plan at index `assumed`.
     [[nodiscard]] std::vector<flops> totals_by(std::size_t assumed, const tally& batch, view seen) const {
         const counters_of_plan& counters = assumed_[assumed];
         std::vector<flops> totals;
@@ -323,7 +326,7 @@ class convention_comparison {
         }
         return totals;
     }
-    /// Counts the batch under each convention with the plan of the step.
+    /// Counts the batch under each convention, with the real training plan of the step.
     [[nodiscard]] std::vector<flops> totals(const tally& batch, view seen) const {
         std::vector<flops> totals;
         for (const path& from : paths_) {
@@ -347,7 +350,7 @@ class convention_comparison {
         std::vector<flop_counter> of_rank_2{};  ///< counters like those of `by_convention`, but with adapters of rank 2
                                                 ///< instead of 1
     };
-    /// Returns the plan with the given rank for all adapters.
+    /// Returns the training plan with this rank for all LoRA adapters.
     [[nodiscard]] static training_plan with_rank(training_plan plan, std::uint64_t rank) {
         for (weight_setting& setting : plan.weights) {
             setting.rank = setting.state == weight_state::lora ? rank : 0;

@@ -51,10 +51,10 @@ enum class trainer_number : std::uint8_t {
     needed,
     optional,   ///< the record is also recognized without this number
     truncated,  ///< the trainer truncates the decimals instead of rounding them
-    inverse     ///< the trainer prints 1 ÷ the member: batches per second for `seconds`
+    inverse     ///< the trainer prints the inverse of the stored number: batches per second for `seconds`
 };
 
-/// A number in a trainer's record: the label before it, the member that it fills, and the unit.
+/// A number in a trainer's log record: the label before it, the member of `trainer_line` that stores it, and the unit.
 struct trainer_field {
     std::string_view label;
     std::optional<printed_number> trainer_line::*member = nullptr;
@@ -116,7 +116,7 @@ inline constexpr trainer_form trainer_forms[] = {
        {"perf/mfu/actor", &trainer_line::mfu},
        {"perf/total_num_tokens", &trainer_line::tokens, 1, trainer_number::optional}}}},
     {"prime-rl", {{{"Throughput:", &trainer_line::all_tokens_per_second}, {"MFU:", &trainer_line::mfu, per_cent}}}},
-    {"prime-rl",  // names in prime-rl's metrics
+    {"prime-rl",  // the labels are names of prime-rl's metrics
      {{{"perf/throughput", &trainer_line::all_tokens_per_second}, {"perf/mfu", &trainer_line::mfu, per_cent}}}},
     {"TRL",
      {{{"perf/forwarded_tok_s_fwd_bwd", &trainer_line::all_tokens_per_second},

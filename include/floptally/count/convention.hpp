@@ -19,26 +19,26 @@
 
 namespace floptally::inline v0_3 {
 
-/// The number of pairs that a causal mask counts for a sequence of length L.
+/// The number of pairs of query and key that count under a causal mask, for a sequence of length L.
 enum class causal_pairs : std::uint8_t {
-    exact,        ///< L(L+1)/2
-    half_square,  ///< L²/2
-    full_square   ///< L²
+    exact,        ///< L(L+1)/2 pairs: each token attends to itself and the tokens before it
+    half_square,  ///< L²/2 pairs
+    full_square   ///< L² pairs, as without a mask
 };
 
-/// The pairs that count for an attention over windows, chunks or top-k keys.
+/// The pairs of query and key that a convention counts for attention with windows, chunks or top-k keys.
 enum class window_pairs : std::uint8_t {
     exact,   ///< the pairs that the window, the chunk or the choice of keys admits
     ignored  ///< the pairs of a plain causal or bidirectional mask over the same length, as if there were no window
 };
 
-/// The number of products that count for the backward of the attention core.
+/// The number of matrix products that a convention counts for the backward of the attention core.
 enum class attention_backward : std::uint8_t {
     twice,  ///< two products for each product of the forward
     flash   ///< five products (2.5x the forward's two), because a fused kernel computes QKᵀ again
 };
 
-/// The tokens for which the lm_head counts.
+/// The tokens for which a convention counts the lm_head.
 enum class head_rows : std::uint8_t {
     every_token,
     one_per_sequence  ///< only the last token of each sequence, as in inference
@@ -50,7 +50,7 @@ enum class indexer_backward : std::uint8_t {
     as_layers  ///< two products for each product of the forward, as for any other part of a layer
 };
 
-/// The weights that count if a token does not use all of them, as in a layer with experts.
+/// The weights that a convention counts for a token that does not use all of them, as in a layer with experts.
 enum class counted_weights : std::uint8_t {
     visited,  ///< weights that a token uses: of the experts only the chosen ones
     /// Every parameter counts for every token of its modality. A table that the embedding and the lm_head share counts
@@ -58,19 +58,19 @@ enum class counted_weights : std::uint8_t {
     stored
 };
 
-/// The products that count for the weight gradient of a grouped convolution.
+/// The multiplications that a convention counts for the weight gradient of a grouped convolution.
 enum class grouped_gradient : std::uint8_t {
-    as_run,       ///< the products of each channel with the channels of its group, as a kernel runs them
-    all_channels  ///< the products of each channel with all channels, as if there were one group
+    as_run,       ///< multiplications of each channel with the channels of its group, as a kernel runs them
+    all_channels  ///< multiplications of each channel with all channels, as if there were one group
 };
 
-/// The operators whose FLOPs count.
+/// The operators whose FLOPs a convention counts.
 enum class counted_operators : std::uint8_t {
-    every,      ///< every operator that multiplies
+    every,      ///< every operator that multiplies numbers
     registered  ///< operators for which PyTorch's FlopCounterMode has a formula
 };
 
-/// The weights that count as trained.
+/// The weights that a convention counts as trained.
 enum class counted_training : std::uint8_t {
     as_planned,   ///< only the weights that the plan trains
     every_weight  ///< every weight with all its gradients, including frozen weights and adapters
@@ -83,7 +83,7 @@ struct convention;
 /// statistic n² with the divisor 2.
 class counted_statistics {
   public:
-    /// A statistic, and the divisor of its sum.
+    /// A statistic, and the number by which its sum is divided.
     struct divided {
         statistic what;
         std::uint8_t divisor = 1;
@@ -139,7 +139,7 @@ struct convention {
     causal_pairs causal = causal_pairs::exact;
     window_pairs windows = window_pairs::exact;
     attention_backward backward = attention_backward::twice;
-    term_set counted = products;        ///< the kinds of cost entries that count, such as products with weights
+    term_set counted = products;        ///< the kinds of cost entries whose FLOPs count, such as products with weights
     std::uint8_t delta_rule_flops = 6;  ///< forward FLOPs for each element of a delta rule's state; the exact number is
                                         ///< 6
     /// Forward FLOPs for each element of the state of a delta rule with a separate decay for each channel (KDA). With

@@ -37,11 +37,11 @@ namespace floptally::inline v0_3::detail {
 
 // Converts the entries of a cost, under a convention and a plan, into coefficients of a tally's accumulators.
 
-/// The coefficients of a `flop_counter`: the FLOPs for each unit of a tally's accumulators. Coefficients are grouped by
-/// component and by the passes in which the work runs.
+/// The coefficients of a `flop_counter`: the FLOPs for each token, pair or other amount that an accumulator of a tally
+/// counts. Coefficients are grouped by component and by the passes in which the work runs.
 class accumulator_coefficients {
   public:
-    /// The forward FLOPs of one component for each unit of one accumulator of a tally.
+    /// The forward FLOPs of one component for each token, pair or other amount that one accumulator of a tally counts.
     struct coefficient {
         std::uint32_t accumulator;
         std::uint64_t useful;
@@ -251,7 +251,7 @@ class flop_counter {
         fold(model);
     }
     /// Counts a cost under a plan. With weight settings in the plan the count may be an upper bound (`is_upper_bound`),
-    /// because a cost alone does not have the order of its parts.
+    /// because a cost alone does not say in which order its parts run.
     constexpr explicit flop_counter(const cost& model, const convention& counted_as, const training_plan& plan)
         : convention_(counted_as) {
         count(model, plan);
@@ -487,8 +487,7 @@ class flop_counter {
 
     convention convention_;
     detail::accumulator_coefficients counted_;
-    list<std::uint64_t> totals_;  ///< total FLOPs for each unit of each accumulator, in the useful, padded and executed
-                                  ///< view
+    list<std::uint64_t> totals_;  ///< for each accumulator, FLOPs per token or pair: useful, padded, executed
 };
 
 /// Returns the FLOPs of a batch: the dot product of a cost and a tally. To evaluate every step, keep a `flop_counter`.

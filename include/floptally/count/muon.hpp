@@ -36,7 +36,7 @@ namespace floptally::inline v0_3 {
 /// convolution, norm, bias or embedding table, and not the lm_head. The matrix of each expert counts separately. A
 /// fused matrix (qkv) is one matrix. Under LoRA, Muon updates the adapters instead.
 struct muon {
-    std::uint64_t iterations = 5;  ///< Newton-Schulz iterations of one step
+    std::uint64_t iterations = 5;  ///< Newton-Schulz iterations for each weight matrix in an optimizer step
     /// Weights that another optimizer updates. Their names have the form of `weight_setting::weights`: "moe.router",
     /// "vision.*".
     list<component_name> others{};
@@ -109,8 +109,9 @@ constexpr void require_others(const muon& optimizer, std::span<const model_part>
 
 }  // namespace detail
 
-/// Returns a model part that counts Muon's products for the weights that a plan trains. Its component "optimizer.muon"
-/// counts once for each optimizer step. Add the number of steps with `tally::add_measured(muon::accumulator, …)`.
+/// Returns a model part that counts Muon's matrix products for the weights that a plan trains. Its component
+/// "optimizer.muon" counts once for each optimizer step. Add the number of steps with
+/// `tally::add_measured(muon::accumulator, …)`.
 ///
 /// Add the returned part to a model's cost. If the plan says which weights train, add the part to the model's parts
 /// too. Without the part the FLOPs of Muon do not count. Of the library's conventions only `exact` counts them. The
@@ -174,8 +175,8 @@ constexpr void require_others(const muon& optimizer, std::span<const model_part>
     return result;
 }
 
-/// Returns a model (a `model_config`) that also counts Muon's products. Adds `muon_part` to the model's cost, and to
-/// its parts if the model lists parts.
+/// Returns a model (a `model_config`) that also counts Muon's matrix products. Adds `muon_part` to the model's cost,
+/// and to its parts if the model lists parts.
 template <model_record Model>
 [[nodiscard]] constexpr Model with_muon(Model model, const training_plan& plan = {}, const muon& optimizer = {}) {
     const array_view<model_part> parts = model.parts;

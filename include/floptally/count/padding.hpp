@@ -24,7 +24,7 @@ struct padding_flops {
     flops mock;        ///< FLOPs of sequences without a real token
     flops vocabulary;  ///< FLOPs of the logits of padded vocabulary entries, for all slots
 
-    /// Returns the FLOPs of the padded view, the exact sum of the four members.
+    /// Returns the FLOPs of the padded view. They are exactly the sum of `useful`, `in_slots`, `mock` and `vocabulary`.
     [[nodiscard]] constexpr flops padded() const { return useful + in_slots + mock + vocabulary; }
 };
 

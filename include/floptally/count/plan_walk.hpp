@@ -29,7 +29,7 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Walks over a model's parts as autograd does and finds the products that the backward runs.
+/// Walks over a model's parts as autograd does and finds the matrix products that the backward runs.
 
 namespace floptally::inline v0_3::detail {
 
@@ -113,8 +113,8 @@ constexpr void require_indexer(array_view<model_part> parts, const training_plan
     return found;
 }
 
-/// Returns the statistic that counts an entry's pairs under a plan. It is the entry's own statistic, except during the
-/// warm-up of indexers, when attention is over all keys.
+/// Returns the statistic that counts an attention entry's (query, key) pairs under a plan. This is the statistic that
+/// the entry has, except during the warm-up of indexers: attention is then over all keys.
 [[nodiscard]] constexpr statistic attended_pairs(const cost& model, const cost_entry& entry,
                                                  const training_plan& plan) {
     if (!has_statistic(entry.what)) {
@@ -253,7 +253,8 @@ class plan_walk {
                 const handed_on before = handed_;
                 run(alike, layer, 1);
                 n += 1;
-                // A layer that leaves what it was handed runs like those after it.
+                // If the same values require a gradient before and after this layer, the equal layers after it run in
+                // the same passes.
                 if (layers > 1 && handed_ == before) {
                     run(alike, layer + (layer == no_layer ? 0 : 1), layers - 1);
                     n += layers - 1;
@@ -287,8 +288,8 @@ class plan_walk {
                now.unnamed || left.unnamed};
     }
 
-    /// Visits parts in their order: those of one layer, or those outside the layers. `layers` successive layers run
-    /// alike.
+    /// Visits the parts of one layer, or a part outside the layers, in forward order. Counts them `layers` times, for
+    /// as many equal layers in succession.
     constexpr void run(array_view<model_part> parts, std::uint64_t layer, std::uint64_t layers) {
         layers_ = layers;
         const part_role role = parts.front().role;
@@ -491,7 +492,7 @@ class plan_walk {
     handed_on handed_;
     list<known_treatment> routed_{};
     key_choice choice_{};       ///< the keys that the indexer of the current layer chooses
-    std::uint64_t layers_ = 1;  ///< number of layers that the current visit counts
+    std::uint64_t layers_ = 1;  ///< number of equal layers that the parts being visited stand for
 };
 
 }  // namespace floptally::detail

@@ -33,7 +33,7 @@ class device_reduction;
 /// A list of integers in device memory: a span of 32- or 64-bit integers converts to it.
 using device_integers = detail::any_list;
 
-/// The sizes of a device tally.
+/// The limits of a device tally: for its waiting snapshots and for the blocks of a launch.
 struct device_tally_options {
     std::uint32_t snapshots = 64;  ///< largest number of snapshots that can wait for `poll`
     std::uint32_t max_blocks = 0;  ///< largest number of blocks of a launch; 0: as many as the device runs at once
@@ -139,14 +139,14 @@ class basic_device_tally {
     }
     template <class T>
     void add_grid_thw(std::span<T> grid_thw, stream_type stream = nullptr) {
-        static_cast<void>(listed_grids(grid_thw));  // This call throws unless the list has three numbers for each grid.
+        static_cast<void>(listed_grids(grid_thw));  // throws unless `grid_thw` has three numbers for each grid
         add_samples(detail::sample_list<grid>(grid_thw), stream, "add_grid_thw");
     }
     void add_audio_frames(device_integers audio_frames, stream_type stream = nullptr) {
         add_samples(detail::sample_list<audio_clip>(audio_frames), stream, "add_audio_frames");
     }
 
-    /// Adds a batch in host memory, in any format (batch/source.hpp). The host counts the batch.
+    /// Adds a batch in host memory, in any format (batch/source.hpp). The host computes the sums of the batch.
     template <batch_source Source>
     void add(const Source& source, stream_type stream = nullptr) {
         tally counted{masks()};
@@ -201,7 +201,7 @@ class basic_device_tally {
     [[nodiscard]] const mask_set& masks() const { return empty_.masks(); }
     /// Returns the bytes of shared memory that a block needs to call `device_tally_ref::local`.
     [[nodiscard]] std::size_t block_bytes() const { return schema_.size() * sizeof(std::uint64_t); }
-    /// Returns the accumulators of both views in device memory, in the order of `tally::accumulators`.
+    /// Returns the accumulators of both views (useful, padded) in device memory, in the order of `tally::accumulators`.
     [[nodiscard]] std::uint64_t* accumulators() const { return accumulators_.accumulators(); }
 
   private:
@@ -230,7 +230,7 @@ class basic_device_tally {
         : schema_.side_count == 1 ? launch_with.template operator()<1>()
                                   : launch_with.template operator()<detail::accumulator_schema::max_sides>();
     }
-    /// Adds samples one at a time.
+    /// Adds samples of type `Unit` (sequence, grid, audio clip). Each thread of the kernel adds one sample at a time.
     template <class Unit>
     void add_samples(const detail::sample_list<Unit>& list, stream_type stream, std::string_view name) {
         masks().require(detail::modality_of(Unit{}), detail::name_of(list.name));

@@ -28,7 +28,7 @@ class cuda_error : public error {
 };
 
 /// Clears an error of CUDA that the caller has handled. Otherwise the next code that asks CUDA for the last error, such
-/// as PyTorch, would report it as its own.
+/// as PyTorch, would report this error as its own.
 inline void forget_cuda_error(cudaError_t status) noexcept {
     if (status != cudaSuccess) {
         static_cast<void>(cudaGetLastError());

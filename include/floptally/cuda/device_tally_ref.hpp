@@ -60,7 +60,8 @@ class basic_device_tally_ref {
         }
     }
 
-    /// Adds a router's count of visits of tokens to experts, like `tally::add_routed`. Pass the sum over all layers.
+    /// Adds the number of visits of tokens to experts that a router measured, like `tally::add_routed`. Pass the sum
+    /// over all layers.
     FLOPTALLY_HOST_DEVICE void add_routed(const useful_and_padded& visits) const {
         if (visits.padded < visits.useful) {
             detail::refuse(refusals_, {detail::refusal_place::own_kernel, 0}, {detail::refused::routed}, visits.useful,
@@ -98,7 +99,7 @@ class basic_device_tally_ref {
         }
     }
 
-    /// Returns the number of accumulators of both views.
+    /// Returns the number of accumulators of both views (useful, padded) together.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t size() const { return schema_->size(); }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint64_t* accumulators() const { return accumulators_; }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE const detail::accumulator_schema& schema() const { return *schema_; }

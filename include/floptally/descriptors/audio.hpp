@@ -38,8 +38,8 @@ struct convolution {
 };
 
 /// The rate at which a chain of convolutions turns input frames into output frames. The number of output frames is that
-/// of a single convolution with this receptive field and stride (`unit::strided_frames`). With {1, 1} it is the number
-/// of input frames.
+/// of a single convolution with this receptive field and stride (`unit::strided_frames`). With a field of 1 and a
+/// stride of 1 it is the number of input frames.
 struct frame_rate {
     std::int64_t field = 1;   ///< receptive field in input frames, minus the padding on both sides
     std::int64_t stride = 1;  ///< input frames per output frame

@@ -22,12 +22,12 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// `cost`: the cost of a model as integer coefficients, in FLOPs per unit of an accumulator, by component.
+/// `cost`: the cost of a model by component, as integer coefficients: FLOPs per token, per attended pair, ….
 
 namespace floptally::inline v0_3 {
 
 /// The cost of a model or of a part. Costs add up (`a + b`) and scale (`32 * layer`). Overflow throws. A cost is a
-/// constant expression if its descriptor is a constant. A product of [m,k] and [k,n] has 2·m·n·k FLOPs.
+/// constant expression if its descriptor is a constant. A matrix product of [m,k] and [k,n] has 2·m·n·k FLOPs.
 class cost {
   public:
     using component_list = list<component_name>;
@@ -36,7 +36,8 @@ class cost {
 
     constexpr cost() = default;
 
-    /// Adds a weight matrix: 2·in·out forward FLOPs for each token (or each unit of `linear::rows`).
+    /// Adds a weight matrix: 2·in·out forward FLOPs for each token, or for each unit that the accumulator
+    /// `linear::rows` counts.
     constexpr cost& add(const component_name& component, const linear& weight) {
         if (weight.rows == accumulator::routed) {
             return add(component, weight, measured("routed"));
@@ -45,8 +46,8 @@ class cost {
         return *this;
     }
 
-    /// Adds a weight matrix that is applied to other units than tokens, such as patches after merging or frames after
-    /// convolutions.
+    /// Adds a weight matrix that is not applied to every token, but to what `units` counts: patches after merging,
+    /// frames after convolutions, ….
     constexpr cost& add(const component_name& component, const linear& weight, const statistic& units) {
         table_.put_over(component, weight.weight, detail::entry_of(component, weight), units);
         return *this;
@@ -94,9 +95,9 @@ class cost {
         return *this;
     }
 
-    /// Adds a product of activations with a recurrent state: `multiply_adds` per token or per unit of another
-    /// accumulator. Some conventions count a `term::delta_rule` (three multiply-adds per element) or a `term::scan`
-    /// (two) in their own way.
+    /// Adds a product of activations with a recurrent state: `multiply_adds` per token, or per sequence, … if `unit` is
+    /// another accumulator. Some conventions count a `term::delta_rule` (three multiply-adds per element) or a
+    /// `term::scan` (two) in their own way.
     constexpr cost& add_state(const component_name& component, std::uint64_t multiply_adds, term kind = term::state,
                               value::set reads = 0, value::set writes = 0, const tensor_sharding& sharding = {},
                               accumulator unit = accumulator::tokens, std::uint32_t groups = 1) {
@@ -131,7 +132,7 @@ class cost {
         return *this;
     }
 
-    /// Adds an entry of another cost unchanged. `attends` is the mask of the entry's pairs.
+    /// Adds an entry of another cost unchanged. `attends` is the mask that counts the entry's attended pairs.
     constexpr cost& add_entry(const component_name& component, std::string_view weight, const cost_entry& entry,
                               const statistic& attends = {}) {
         if (entry.what == accumulator::routed && !attends.is_measured()) {
@@ -295,7 +296,8 @@ class cost {
         }
     }
 
-    /// Adds the entries of QKᵀ, PV and softmax. Each unit of the accumulator of `base` has `per_unit` pairs.
+    /// Adds the entries of QKᵀ, PV and softmax. `per_unit` is the number of attended pairs for each token, sequence, …
+    /// that the accumulator of `base` counts.
     constexpr void put_core(const component_name& component, const attention_core& core, cost_entry base,
                             std::uint64_t per_unit, const statistic& attends) {
         const checked heads(core.num_heads, component.view());

@@ -53,9 +53,9 @@ struct dataflow {
 /// The cost of a LoRA adapter of rank 1 for an entry: matrices A [rank, in] and B [out, rank] for each applied matrix.
 /// All members are 0 if LoRA cannot adapt the entry, as for a convolution.
 struct adapter {
-    std::uint64_t in = 0;          ///< forward FLOPs of A per unit (token, …)
-    std::uint64_t out = 0;         ///< forward FLOPs of B per unit
-    std::uint64_t padded_out = 0;  ///< forward FLOPs of B per unit for the padded weight
+    std::uint64_t in = 0;          ///< forward FLOPs of the LoRA matrix A per token, patch, frame, …
+    std::uint64_t out = 0;         ///< forward FLOPs of the LoRA matrix B per token, patch, frame, …
+    std::uint64_t padded_out = 0;  ///< as `out`, but in padded slots; larger for a padded vocabulary
     std::uint64_t parameters = 0;  ///< number of weights of A and B
 
     /// Returns false if LoRA cannot adapt the entry. A rank's shard of a narrow adapter may have only one of A and B.
@@ -63,16 +63,16 @@ struct adapter {
     [[nodiscard]] friend constexpr bool operator==(const adapter&, const adapter&) = default;
 };
 
-/// One entry of a cost: the FLOPs of a forward pass per unit of an accumulator.
+/// One entry of a cost: the FLOPs of a forward pass for each token, pair, … that an accumulator counts.
 struct cost_entry {
     std::uint32_t component = 0;  ///< index into `cost::components()`
     std::uint32_t mask = 0;       ///< index into `cost::masks()`, for accumulators `pairs` and `routed`
     accumulator what = accumulator::tokens;
     term kind = term::linear;
     modality in = modality::text;
-    std::uint64_t useful = 0;      ///< forward FLOPs per real unit of `what`, such as a token or a pair
-    std::uint64_t padded = 0;      ///< forward FLOPs per unit of `what` in padded slots; larger than `useful` for a
-                                   ///< padded vocabulary
+    std::uint64_t useful = 0;  ///< forward FLOPs per real token, pair, … that `what` counts
+    std::uint64_t padded = 0;  ///< forward FLOPs per token, pair, … of the padded slots; larger than `useful` for a
+                               ///< padded vocabulary
     std::uint64_t parameters = 0;  ///< number of stored weights, including experts that a token does not visit
     std::uint32_t weight = 0;      ///< index into `cost::weights()` + 1; 0: the weight has no name
     /// Number of channel groups of a convolution. For a delta rule with a decay for each channel: the width of a head.
@@ -97,12 +97,13 @@ struct cost_entry {
     [[nodiscard]] friend constexpr bool operator==(const cost_entry&, const cost_entry&) = default;
 };
 
-/// A weight matrix [out_features, in_features] that is applied to every unit of an accumulator: 2·in·out FLOPs each.
-/// Additions of biases count no FLOPs. Entries of kind `term::bias` have only the number of biases.
+/// A weight matrix [out_features, in_features] that is applied to every token (or to what another accumulator counts):
+/// 2·in·out FLOPs each. Additions of biases count no FLOPs. Entries of kind `term::bias` have only the number of
+/// biases.
 struct linear {
     std::uint64_t in_features = 0;
     std::uint64_t out_features = 0;
-    std::uint64_t applied = 1;              ///< number of equal matrices that each token (or other unit) passes through
+    std::uint64_t applied = 1;              ///< number of equal matrices that each token passes through
     std::uint64_t stored = 0;               ///< number of stored matrices (all experts); 0: as many as are applied
     std::uint64_t padded_out_features = 0;  ///< out_features after padding, for padded slots; 0: not padded
     accumulator rows = accumulator::tokens;
@@ -113,8 +114,8 @@ struct linear {
     value::set writes = 0;
     bool adaptable = true;     ///< true: LoRA can adapt the matrix; false for convolutions and block-diagonal matrices
     std::uint32_t groups = 1;  ///< groups of a convolution; `in_features` are those of one group
-    /// The sharding of the matrix over tensor-parallel ranks. If `sharding.units` is 0, the units to split are the
-    /// columns or rows of the matrix.
+    /// The sharding of the matrix over tensor-parallel ranks. If `sharding.units` is 0, the columns or the rows of the
+    /// matrix are divided among the ranks.
     tensor_sharding sharding{};
 };
 

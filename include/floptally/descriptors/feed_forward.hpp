@@ -107,8 +107,8 @@ struct gated_mlp {
 /// real expert depends on the data, so a configuration alone gives only an upper bound of the FLOPs.
 ///
 /// With `routed_is_measured`, the FLOPs of routed experts are those of one expert for each visit of a token to an
-/// expert. Add the measured number of visits with `tally::add_measured(visits, …)`. The count is then exact with
-/// identity experts, dropped tokens and capacity slots.
+/// expert. Add the measured number of visits with `tally::add_measured(visits, …)`. The FLOPs are then exact even with
+/// identity experts, dropped tokens or capacity slots.
 struct moe {
     std::uint64_t num_experts = 0;
     std::uint64_t num_experts_per_tok = 0;
@@ -121,8 +121,8 @@ struct moe {
     std::uint64_t zero_experts = 0;  ///< identity experts in addition to `num_experts`
     /// True: the FLOPs of routed experts count by measured visits instead of by tokens.
     bool routed_is_measured = false;
-    /// The name of the `measured` accumulator that counts visits of tokens to experts. Give experts of another kind
-    /// another name.
+    /// The name of the `measured` accumulator that counts visits of tokens to experts. If visits to several groups of
+    /// experts (text, image) are measured separately, give each group its own name.
     std::string_view visits = "routed";
     std::uint64_t expert_bias = 0;  ///< number of biases of one expert; a token uses those of its chosen experts
 

@@ -71,7 +71,7 @@ struct mla {
                                             .writes = writes,
                                             .sharding = sharding});
         };
-        // Every rank has the whole projections to the latents ("duplicated" in Megatron-Core).
+        // Every rank has the complete matrices that project to the latents ("duplicated" in Megatron-Core).
         const tensor_sharding heads = tensor_sharding::heads(num_heads);
         const tensor_sharding whole = tensor_sharding::replicated();
         if (q_lora_rank == 0) {

@@ -111,7 +111,7 @@ class layer_masks {
     }
 
     bounded_vector<mask, max_masks> known_;  // a bounded vector allocates no memory, so a descriptor can be a constant
-    std::uint8_t entries_[max_entries]{};    // indices into `known_`
+    std::uint8_t entries_[max_entries]{};    // for each layer of the pattern or list: its mask's index in `known_`
     std::size_t size_ = 0;
     bool is_list_ = false;
 };

@@ -47,8 +47,9 @@ struct read_options {
     /// Your own specs. They take precedence over the library's specs. The config's `model_type` chooses the spec. For a
     /// config without `model_type`, the first spec of the first text is used.
     std::vector<spec_text> specs{};
-    /// Folder names of the models that are read from a pipeline. The first model trains. The others run before it,
-    /// frozen and forward only. If the list is empty, only the denoiser is read: the pipeline's transformer or UNet.
+    /// Folder names of the models that are read from a diffusers pipeline. The first model trains. The others run
+    /// before it, frozen and forward only. If the list is empty, only the denoiser is read: the pipeline's transformer
+    /// or UNet.
     std::vector<std::string> parts{};
     /// The treatment of a key that the model's class neither reads nor ignores. By default, reading throws an `error`
     /// if the key looks like a size ("num_recurrent_steps": 3), and adds a note for any other such key. False: all such

@@ -30,8 +30,8 @@ inline constexpr std::uint64_t no_layer = ~std::uint64_t{0};
 
 /// A part of a model with its position.
 ///
-/// A model is a list of parts in forward order. Consecutive parts with equal name, role and layers run in the same
-/// layers, one after the other. An attention and a feed-forward that repeat 32 times are two parts.
+/// A model is a list of parts in forward order. Consecutive parts with the same name, role and range of layers run in
+/// the same layers, one after the other. An attention and a feed-forward that repeat 32 times are two parts.
 struct model_part {
     component_name name;  ///< the part's name: "embedding", "encoder", "layer", "norm", "lm_head", "mtp", …
     part_role role = part_role::layer;

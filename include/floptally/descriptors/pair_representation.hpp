@@ -18,12 +18,12 @@ namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// Adds `count` matrices in → out over the units of a statistic.
+/// Adds `count` weight matrices from width `in` to width `out`, applied to each token, pair, … that `units` counts.
 constexpr void add_matrices(cost& sum, std::string_view component, std::uint64_t in, std::uint64_t out,
                             std::uint64_t count, const statistic& units) {
     sum.add(component, linear{.in_features = in, .out_features = out, .applied = count, .stored = count}, units);
 }
-/// Adds a product of two activations, `multiply_adds` for each unit of a statistic.
+/// Adds a product of two activations with `multiply_adds` for each token, pair, … that `units` counts.
 constexpr void add_products(cost& sum, std::string_view component, std::uint64_t multiply_adds,
                             const statistic& units) {
     floptally::cost product;

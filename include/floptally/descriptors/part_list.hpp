@@ -63,7 +63,7 @@ class part_list {
             *part = part->in(which);
         }
     }
-    /// Changes all parts so that they run over `units` instead of tokens.
+    /// Changes all parts so that their FLOPs are per unit that `units` counts (such as patches), not per token.
     void move_over(const statistic& units, const statistic& attends) {
         for (cost* const part : all()) {
             *part = part->over(units, attends);

@@ -4,7 +4,8 @@
 #include <cstdint>
 
 /// @file
-/// `tensor_sharding`: how an entry is sharded over the ranks of tensor and expert parallelism.
+/// `tensor_sharding`: how the work of one entry of a cost (such as a weight matrix) is split over the ranks of tensor
+/// and expert parallelism.
 
 namespace floptally::inline v0_3 {
 
@@ -16,23 +17,23 @@ enum class sharding_kind : std::uint8_t {
     columns,     ///< split by output features, such as the gate and up matrices of an MLP
     rows,        ///< split by input features, such as the down matrix of an MLP
     heads,       ///< split by query heads
-    kv_heads,    ///< split by key and value heads; `tensor_options::kv` decides what happens if there are fewer than tp
+    kv_heads,    ///< split by key and value heads; `tensor_options::kv` says what to do for fewer heads than tp ranks
     fused_qkv,   ///< one matrix of query, key and value heads, split by heads
-    vocabulary,  ///< split into slices of the vocabulary, which is padded to a multiple
+    vocabulary,  ///< split into slices of the padded vocabulary
     experts,     ///< split by experts; assumes that the experts of each rank get equally many tokens
     even,        ///< each tp rank runs an equal share of the FLOPs; an error if tp does not divide them
     replicated,  ///< the weight is whole on every rank; with sequence parallelism a rank runs only its own tokens
     repeated     ///< the weight is whole on every rank, and every rank runs all tokens
 };
 
-/// The sharding of an entry, and the number of units to split. The part of a layer that adds the entry sets the
-/// sharding, and `tensor_parts` reads it. Settings of `tensor_options` override it. The numbers are those of one layer,
-/// even if the entry is the sum of several layers.
+/// The sharding of an entry of a cost, and how many columns, heads or experts are split. The part of a layer that adds
+/// the entry sets the sharding, and `tensor_parts` reads it. Settings of `tensor_options` override it. The numbers are
+/// those of one layer, even if the entry is the sum of several layers.
 struct tensor_sharding {
     sharding_kind by = sharding_kind::unsaid;
     std::uint64_t units = 0;  ///< columns, rows, heads, experts or vocabulary words to split over tp; 0: unknown
-    /// A second size next to `units`. For kv_heads it is the number of columns of a head, for fused_qkv the number of
-    /// kv heads, and for experts the width of an expert.
+    /// A second size that some kinds of sharding need: the number of columns of a head for kv_heads, the number of kv
+    /// heads for fused_qkv, and the width of an expert for experts.
     std::uint64_t inner = 0;
 
     /// Splits a matrix by its `count` output features; 0: as many as the matrix has.
@@ -45,7 +46,7 @@ struct tensor_sharding {
     }
     /// Splits by query heads: for the query projection, QKᵀ and PV, and the output projection.
     [[nodiscard]] static constexpr tensor_sharding heads(std::uint64_t count) { return {sharding_kind::heads, count}; }
-    /// Splits the key or the value projection of `count` heads.
+    /// Splits a key or value projection by its `count` heads.
     [[nodiscard]] static constexpr tensor_sharding kv_heads(std::uint64_t count) {
         return {sharding_kind::kv_heads, count};
     }
@@ -97,8 +98,8 @@ namespace detail {
     return a;
 }
 
-/// Returns true for a kind of sharding in which every tp that divides an entry's number of units also divides the
-/// entry's FLOPs. Returns true also for key and value heads, although ranks may hold replicas of these heads.
+/// Returns true for a kind of sharding in which every tp that divides an entry's number of columns, rows or heads also
+/// divides the entry's FLOPs. Returns true also for key and value heads, although ranks may hold replicas of them.
 [[nodiscard]] constexpr bool divides_evenly(sharding_kind by) {
     return by == sharding_kind::columns || by == sharding_kind::rows || by == sharding_kind::heads ||
            by == sharding_kind::kv_heads || by == sharding_kind::fused_qkv || by == sharding_kind::even;
@@ -109,8 +110,8 @@ namespace detail {
                                                    : sharding.units;
 }
 
-/// Returns the sharding of the sum of two entries. A tp that divides the units of each entry also divides their sum. So
-/// two matrices of different sizes can be one entry.
+/// Returns the sharding of the sum of two cost entries. Its number of columns or heads is the greatest common divisor
+/// of the two entries' numbers. So one entry can stand for two matrices of different sizes.
 [[nodiscard]] constexpr tensor_sharding sharding_of_sum(const tensor_sharding& a, const tensor_sharding& b) {
     if (a == b) {
         return a;

@@ -48,7 +48,7 @@ constexpr void add_projection(floptally::cost& sum, const char* component, std::
 /// Forward FLOPs per token with h = hidden_size, i = inner_size, n = state_size and k = conv_kernel: the input matrix
 /// takes 2·h·2i, the convolution 2·k·i, x_proj 2·i·(dt_rank + 2n), dt_proj 2·dt_rank·i. The state takes 2·i·n to update
 /// and 2·i·n to read. The output matrix takes 2·i·h. These are the FLOPs of the scan as the paper defines it. Kernels
-/// that compute it in chunks do more work, which does not count.
+/// that compute it in chunks do more work; the extra work is not counted.
 struct mamba {
     std::uint64_t inner_size = 0;  ///< channels: expand · hidden_size
     std::uint64_t state_size = 0;
@@ -123,7 +123,7 @@ struct mamba2 {
 ///
 /// Forward FLOPs per token with h = hidden_size, k = conv_kernel and w = `lru_width`: two branches take 2·h·w each, and
 /// a convolution on one of them takes 2·k·w. The input gate and the recurrence gate are block-diagonal matrices and
-/// take 2·w·(w / num_blocks) each. The output takes 2·w·h. The recurrence is element-wise and counts no FLOPs.
+/// take 2·w·(w / num_blocks) each. The output takes 2·w·h. The recurrence is element-wise; its FLOPs are not counted.
 struct rg_lru {
     std::uint64_t lru_width = 0;
     std::uint64_t num_blocks = 0;  ///< number of blocks of each gate matrix; it equals the number of attention heads
@@ -164,7 +164,7 @@ struct rg_lru {
 
 /// The gated short convolution of LFM2 (arXiv:2511.23404). With h = hidden_size and k = conv_kernel, a token takes
 /// 2·h·3h forward FLOPs for the input matrix, 2·k·h for the depthwise convolution and 2·h·h for the output matrix. The
-/// gates multiply element by element and count no FLOPs.
+/// gates multiply element by element; these FLOPs are not counted.
 struct short_convolution {
     std::uint64_t conv_kernel = 0;
     elementwise_parameters elementwise{};

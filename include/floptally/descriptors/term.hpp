@@ -20,9 +20,9 @@ enum class term : std::uint8_t {
                          ///< before them
     scores,              ///< QKᵀ: activation times activation, per attended pair
     values,              ///< PV: activation times activation, per attended pair
-    state,               ///< activation times activation, per token: a recurrent state
-    delta_rule,          ///< products of a delta rule's state (gated delta net, KDA): look up, correct, read
-    scan,                ///< products of a selective scan's state (Mamba-2): write, read
+    state,               ///< products of activations, per token, that update or read a recurrent state
+    delta_rule,          ///< products that look up, correct and read a delta rule's state (gated delta net, KDA)
+    scan,                ///< products that write and read a selective scan's state (Mamba-2)
     scan_convolution,    ///< the short convolution in front of a selective scan
     detached,            ///< weight times activation whose result does not reach the loss: forward only
     detached_head,       ///< `detached` work after the last layer: a pooler whose result does not reach the loss
@@ -44,10 +44,10 @@ enum class term : std::uint8_t {
     index_scores,    ///< activation times activation in an indexer, per scored pair
     teacher_scores,  ///< the attention's QKᵀ computed once more, as the target of an indexer's loss; added by a
                      ///< training plan
-    gradient         ///< a product that only the backward runs, such as the gradient of a linear solve
+    gradient         ///< a matrix product that only the backward pass runs, such as the gradient of a linear solve
 };
 
-/// The operands of the work that an entry stands for.
+/// The operands of the work that an entry of a cost stands for.
 enum class term_operands : std::uint8_t {
     matrix,       ///< a weight matrix and activations
     vector,       ///< a weight for each element, multiplied or added: no matrix product
@@ -57,10 +57,10 @@ enum class term_operands : std::uint8_t {
     updates       ///< matrices that an optimizer computes from a weight's update: products outside forward and backward
 };
 
-/// The place of an entry in a model. It decides whether recompute runs the entry again.
+/// Where in a model the work of a cost entry runs. This decides whether activation recompute runs the work again.
 enum class term_place : std::uint8_t { before_layers, layer, attention_core, after_layers, after_backward };
 
-/// The backward of an entry, compared to its forward.
+/// The work of a cost entry in the backward pass, compared to its work in the forward pass.
 enum class term_backward : std::uint8_t {
     weight_and_data,  ///< a product for dW and one for dX
     weight_only,      ///< dW only: the model's input needs no gradient
@@ -69,8 +69,8 @@ enum class term_backward : std::uint8_t {
     fused_again,      ///< like `fused`, and the kernel computes the forward product once more
     once,             ///< as much work as the forward, if a gradient reaches the entry
     none,             ///< no convention counts a backward for this work
-    alone,            ///< the entry itself runs in the backward and has no forward
-    instead           ///< the entry itself runs after the backward pass and has no forward
+    alone,            ///< the work runs only in the backward pass
+    instead           ///< the work runs only after the backward pass, such as an optimizer's
 };
 
 /// The properties of one kind of work: its operands, its place in the model and its backward.
@@ -79,14 +79,14 @@ struct term_meaning {
     term_operands operands = term_operands::matrix;
     term_place place = term_place::layer;
     term_backward backward = term_backward::weight_and_data;
-    term when_detached = term::detached;  ///< the kind that an entry becomes if its result does not reach the loss;
-                                          ///< element-wise kinds do not change
+    term when_detached = term::detached;  ///< the kind of work that an entry becomes if its result does not reach the
+                                          ///< loss; element-wise kinds do not change
     /// Number of FLOPs that ranks never split, such as 2 for a multiply-add. A rank's part of the work is a multiple of
     /// this number.
     std::uint64_t flops_together = 2;
 };
 
-/// The properties of each kind, in the order of `term`.
+/// The properties of each kind of work, in the order of `term`.
 inline constexpr term_meaning meanings[] = {
     {"linear"},
     {.name = "input_linear", .backward = term_backward::weight_only},
@@ -132,7 +132,7 @@ static_assert(meanings[static_cast<std::size_t>(term::optimizer)].when_detached 
 /// Returns the properties of this kind of work.
 [[nodiscard]] constexpr const term_meaning& meaning_of(term kind) { return meanings[static_cast<std::size_t>(kind)]; }
 
-/// Returns true for kinds with weights: matrices, vectors, look-up tables.
+/// Returns true for kinds of work that have weights: matrices, vectors, look-up tables.
 [[nodiscard]] constexpr bool has_weight(term kind) {
     const term_operands operands = meaning_of(kind).operands;
     return operands == term_operands::matrix || operands == term_operands::vector || operands == term_operands::table;
@@ -203,7 +203,7 @@ template <class Belongs>
 /// Every matrix product of a training step's forward and backward.
 inline constexpr term_set products = terms_that(is_product);
 
-/// Every kind of weight in matrices and vectors, but not look-up tables.
+/// Every kind of work whose weights are matrices or vectors, not look-up tables.
 inline constexpr term_set stored_weights =
     terms_that([](term kind) { return has_weight(kind) && meaning_of(kind).operands != term_operands::table; });
 

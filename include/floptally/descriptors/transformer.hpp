@@ -38,8 +38,8 @@ struct vocabulary {
         return sum;
     }
 
-    /// Returns the cost of the lm_head. With `shared_weights` its weights do not count, because another entry already
-    /// counts them.
+    /// Returns the cost of the lm_head. With `shared_weights` this cost has no weights, because another entry of the
+    /// model's cost already has them.
     [[nodiscard]] constexpr floptally::cost head_cost(std::uint64_t hidden_size, bool shared_weights = false) const {
         if (padded_size != 0 && padded_size < size) {
             detail::refuse("padded_vocab_size", {"must be at least vocab_size (", size, "), got ", padded_size});
@@ -56,22 +56,21 @@ struct vocabulary {
     }
 };
 
-/// Multi-token prediction (DeepSeek-V3, arXiv:2412.19437, section 2.2). Each of `num_layers` depths has a matrix 2h → h
-/// over the hidden state and the next token's embedding, one more layer, and another computation of logits.
+/// Multi-token prediction (DeepSeek-V3, arXiv:2412.19437, section 2.2). Each of `num_layers` MTP modules has a matrix
+/// 2h → h over the hidden state and the next token's embedding, a layer, and its own computation of logits.
 ///
-/// With h = hidden_size and V = the size of the vocabulary, a token takes for each depth 2·2h·h FLOPs for the matrix,
-/// the FLOPs of the layer, and 2·h·V for the logits. These FLOPs count in the component "mtp". Only routed experts with
-/// measured visits stay in the component of the model's other experts. The depths use the embedding and the lm_head of
-/// the model.
+/// With h = hidden_size and V = the size of the vocabulary, a token takes for each MTP module 2·2h·h FLOPs for the
+/// matrix, the FLOPs of the layer, and 2·h·V for the logits. These FLOPs belong to the component "mtp". Only routed
+/// experts with measured visits stay in the component of the model's other experts. The MTP modules use the embedding
+/// of the model, and by default also its lm_head.
 struct multi_token_prediction {
     std::uint64_t num_layers = 0;
-    bool shared_head = true;  ///< true: all depths use the model's lm_head; false: each depth has its own lm_head
-    elementwise_parameters elementwise{};  ///< norms of one multi-token-prediction depth: two of its inputs, one
-                                           ///< before the lm_head
-    bool projects = true;                  ///< false: the parts of the layer already include the matrix 2h → h
+    bool shared_head = true;               ///< true: all MTP modules use the model's lm_head; false: each has its own
+    elementwise_parameters elementwise{};  ///< norms of one MTP module: two for its inputs, one before the lm_head
+    bool projects = true;                  ///< false: the layer's own parts already include the matrix 2h → h
 
-    /// Returns the cost of all depths of multi-token prediction. Each depth repeats the model's last layer, whose cost
-    /// is `last_layer`.
+    /// Returns the cost of all modules of multi-token prediction. Each module repeats the model's last layer, whose
+    /// cost is `last_layer`.
     [[nodiscard]] constexpr floptally::cost cost(const floptally::cost& last_layer, std::uint64_t hidden_size,
                                                  const vocabulary& vocab) const {
         require_positive(num_layers, "num_nextn_predict_layers");
@@ -86,7 +85,7 @@ struct multi_token_prediction {
         return num_layers * depth.as_component("mtp");
     }
 
-    /// Calls `add` with every part of all depths of multi-token prediction, in forward order. `parts` are the parts of
+    /// Calls `add` with every part of all modules of multi-token prediction, in forward order. `parts` are the parts of
     /// one layer.
     template <class Add>
     constexpr void for_each_part(const array_view<floptally::cost>& parts, std::uint64_t hidden_size,
@@ -173,8 +172,8 @@ struct transformer {
         return sum;
     }
 
-    /// Calls `add` with every part of the model in forward order. Plans that freeze or recompute only some layers need
-    /// the parts (see `parts_of`).
+    /// Calls `add` with every part of the model in forward order. Training plans that freeze or recompute only some
+    /// layers need the parts (see `parts_of`).
     template <class Add>
     constexpr void for_each_part(Add add) const {
         require_layers();

@@ -17,8 +17,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Parts of vision towers other than transformer layers: patches, mergers, pooling. Their costs count text tokens until
-/// you call `cost::in(modality::vision)`, as for all costs.
+/// Parts of vision towers other than transformer layers: patches, mergers, pooling. Like every cost, their costs count
+/// as work on text tokens until you call `cost::in(modality::vision)`.
 
 namespace floptally::inline v0_3 {
 
@@ -53,13 +53,13 @@ struct patch_embedding {
     }
 };
 
-/// Joins side² adjacent patches into one vector of side²·hidden_size. An MLP of two matrices projects it to the width
-/// of the text model: Qwen2-VL's merger (arXiv:2409.12191, section 2.1). DeepStack (arXiv:2406.04334) has one merger
-/// for each of several layers; multiply the cost by the number of mergers.
+/// Joins side² adjacent patches into one vector of side²·hidden_size numbers, with side = spatial_merge_size. An MLP of
+/// two matrices projects it to the width of the text model: Qwen2-VL's merger (arXiv:2409.12191, section 2.1).
+/// DeepStack (arXiv:2406.04334) has one merger for each of several layers; multiply the cost by the number of mergers.
 struct patch_merger {
     std::uint64_t spatial_merge_size = 2;
-    std::uint64_t hidden_size = 0;        ///< width of the tower
-    std::uint64_t intermediate_size = 0;  ///< width between the two matrices; 0: the width of the joined vector
+    std::uint64_t hidden_size = 0;        ///< hidden size of the vision tower
+    std::uint64_t intermediate_size = 0;  ///< width between the MLP's two matrices; 0: the width of the joined vector
     std::uint64_t out_features = 0;       ///< hidden size of the text model
     elementwise_parameters elementwise{};
     bool pooled_frames = false;  ///< true: the frames of a clip are pooled into one before merging
@@ -96,11 +96,11 @@ struct patch_merger {
     }
 };
 
-/// GLM-4.1V's merger (arXiv:2507.01006). A convolution joins side² patches to the width of the text model. A matrix of
-/// that width and a gated MLP follow.
+/// GLM-4.1V's merger (arXiv:2507.01006). A convolution joins side² patches into one vector of the text model's width,
+/// with side = spatial_merge_size. A square matrix of this width and a gated MLP follow.
 struct gated_patch_merger {
     std::uint64_t spatial_merge_size = 2;
-    std::uint64_t hidden_size = 0;  ///< width of the tower
+    std::uint64_t hidden_size = 0;  ///< hidden size of the vision tower
     std::uint64_t intermediate_size = 0;
     std::uint64_t out_features = 0;  ///< hidden size of the text model
     elementwise_parameters elementwise{};

@@ -21,7 +21,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// The number format in which the factors of a product are stored.
+/// The number format in which the factors of a matrix product are stored.
 enum class precision : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4 };
 /// The number of precisions.
 inline constexpr std::size_t precision_count = 8;
@@ -32,13 +32,13 @@ inline constexpr std::size_t precision_count = 8;
     return names[static_cast<std::size_t>(which)];
 }
 
-/// A public source of figures: its title and its address.
+/// A public document that states rates or memory sizes of accelerators: its title and its address.
 struct publication {
     std::string_view title;
     std::string_view url;
 };
 
-/// How reliable the source of a figure is, best first.
+/// How reliable the source of a rate or memory size is, best first.
 enum class source_quality : std::uint8_t {
     vendor_document,  ///< datasheet, whitepaper or product page of the vendor
     vendor_slide,     ///< a talk or a paper of the vendor, or a document that the vendor marks as preliminary
@@ -82,7 +82,7 @@ inline constexpr std::string_view measure_instead =
 
 }  // namespace detail
 
-/// An accelerator. Figures are per device, as frameworks count devices, unless the note says otherwise.
+/// An accelerator. Its rates are per device, as frameworks count devices, unless `note` says otherwise.
 struct accelerator {
     std::string_view name;         ///< unique name in this library: "H100 SXM"
     std::string_view vendor;       ///< name of the vendor: "NVIDIA"
@@ -93,7 +93,7 @@ struct accelerator {
     /// Dense TFLOP/s (TOP/s for int8) by `precision`; 0 if the accelerator has no such rate or none is published.
     std::array<double, precision_count> dense_tflops;
     publication source;
-    /// How the figures were derived from the source. May be empty if the source prints them unchanged.
+    /// How the rates were derived from the source. May be empty if the source prints them unchanged.
     std::string_view note;
     source_quality quality = source_quality::vendor_document;
     std::uint32_t flops_per_clock = 0;  ///< dense bf16 FLOPs (fp16 if it has no bf16) of the whole device in one clock

@@ -55,8 +55,8 @@ struct known_parts {
 
 }  // namespace detail
 
-/// Returns every known accelerator in the order of the table. `Part` is a template parameter only to save compile time:
-/// programs that do not call this function do not compile `std::span`.
+/// Returns every known accelerator in the order of `accelerator_table`. `Part` is a template parameter only to save
+/// compile time: programs that do not call this function do not compile `std::span`.
 template <class Part = accelerator>
 [[nodiscard]] std::span<const Part> accelerators() noexcept {
     const detail::known_parts& all = detail::all_parts();
@@ -203,7 +203,8 @@ template <class Predicate>
 /// Returns the accelerator with the name or driver name `product`. Letter case and surrounding blanks do not matter.
 ///
 /// The whole name must match, because accelerators with similar names may have very different rates (RTX A1000 and
-/// A100, H100 PCIe and SXM). Throws an `error` that lists candidates if no accelerator matches, or more than one.
+/// A100, H100 PCIe and SXM). Throws an `error` if no accelerator or more than one matches. The error lists accelerators
+/// that may be meant.
 [[nodiscard]] inline const accelerator& accelerator_named(std::string_view product) {
     const std::string_view wanted = detail::trimmed(product);
     if (wanted.empty()) {

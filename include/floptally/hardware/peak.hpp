@@ -39,9 +39,9 @@ struct chosen_peak {
 
 /// Returns the peak `peak_tflops`, or if that is not set, the peak of the accelerator `product`.
 ///
-/// With both `peak_tflops` and `product`, the name is only shown, and `kind` says where the number comes from. With
-/// `product` alone, the peak is that of the datasheet, or the peak at `clock_mhz` if you pass a clock. Throws `error`
-/// if both are missing, or if a clock or a kind contradicts the other arguments.
+/// With both `peak_tflops` and `product`, `product` is only a name for reports, and `kind` says where the number comes
+/// from. With `product` alone, the peak is that of the datasheet, or the peak at `clock_mhz` if you pass a clock.
+/// Throws `error` if both are missing, or if a clock or a kind contradicts the other arguments.
 [[nodiscard]] inline chosen_peak choose_peak(const std::optional<std::string>& product,
                                              const std::optional<double>& peak_tflops, std::string_view precision_name,
                                              peak_kind kind = peak_kind::unsaid,

@@ -74,8 +74,8 @@ inline void require_one_for_each(std::size_t size, std::size_t grids, std::strin
     }
 }
 
-/// Sets the lengths of the texts of all images or clips (grids of patches). `side` chooses the real or the padded size
-/// of a grid. Each grid has `each` texts. `texts` lists their lengths grid by grid, or once for all grids.
+/// Sets the text lengths of all images or clips (grids of patches). `side` chooses the lengths without or with padding.
+/// Each image has `each` texts. `texts` lists their lengths image by image, or once for all images.
 inline void set_texts(std::vector<slotted<grid>>& all, const integer_view& texts, std::string_view name,
                       grid slotted<grid>::*side, const input_spelling& spelling, std::size_t each) {
     constexpr std::uint32_t grid::*streams[] = {&grid::keys, &grid::second, &grid::third, &grid::fourth};
@@ -332,8 +332,8 @@ class input_adder {
         require_absent(!batch_.sequences.empty(), spelling_.field("sequences"));
     }
 
-    /// Throws `error` if the encoder's or the decoder's input is missing, or if a model without an encoder gets input
-    /// for one.
+    /// Throws `error` if the encoder's or the decoder's input is missing, or if a model without an encoder gets encoder
+    /// input.
     void require_sides() const {
         const bool needed = has_encoder(model_.cost);
         const bool has_lengths = batch_.encoder_lengths.has_value();

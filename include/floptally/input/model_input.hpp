@@ -65,7 +65,7 @@ struct model_input {
         std::size_t num_real_seqs = all_sequences;
         std::optional<integer_view> cu_seqlens_real{};
 
-        /// Adds the pack as a source (batch/formats.hpp) to a tally, or to another receiver of sources.
+        /// Adds the pack as a batch source (batch/formats.hpp) to a tally, or to another receiver of batches.
         template <class Receiver>
         void add_to(Receiver& sum) const {
             if (cu_seqlens_real) {
@@ -144,8 +144,8 @@ struct model_input {
     std::uint64_t images = 0;             ///< number of images of the fixed size that the model's config states
     std::optional<integer_view> audio_frames{};
     std::optional<flag_rows> attention_mask{};
-    /// Rows of an attention mask that are already counted: `real` counts the rows with a real token, `mock` those with
-    /// only padding.
+    /// Rows of an attention mask that are already counted: `real` is the tally of rows with a real token, `mock` the
+    /// tally of rows with only padding.
     struct counted_rows {
         std::string field;
         tally real;
@@ -162,7 +162,7 @@ struct model_input {
     std::vector<measured_amount> measured{};
     std::vector<tally> tallies{};  ///< already counted parts of the batch; their masks must be those of the model
 
-    /// Returns how many of the members that describe samples are set.
+    /// Returns how many members that describe samples are set, except `tallies` and `measured`.
     [[nodiscard]] std::ptrdiff_t formats() const {
         const bool named[] = {!lengths.empty(),
                               !rows.empty(),
@@ -190,8 +190,8 @@ struct model_input {
     }
 };
 
-/// Returns an HSTU sequence of contextual tokens, history and targets. Each group has `target_group` targets. Throws an
-/// `error` that names `field` if the sequence exceeds 2^32 - 1 tokens.
+/// Returns an HSTU sequence of contextual tokens, history and targets. Targets are in groups of `target_group`. Throws
+/// an `error` that names `field` if the sequence exceeds 2^32 - 1 tokens.
 [[nodiscard]] inline sequence hstu_sequence(std::uint32_t context, std::uint32_t history, std::uint32_t targets,
                                             std::uint32_t target_group, std::string_view field) {
     const std::uint64_t length = std::uint64_t{context} + history + targets;

@@ -18,7 +18,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// Returns the comparison as JSON. Counts are decimal strings. Each term of a convention explains a part of the
+/// Returns the comparison as JSON. Counts are decimal strings. The key `terms` of a convention lists causes for its
 /// difference from the exact FLOPs. The terms add up to the exact FLOPs minus the convention's total.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const comparison_report& shown) {
     using json = nlohmann::ordered_json;

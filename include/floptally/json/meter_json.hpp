@@ -130,8 +130,8 @@ namespace detail {
               {"executed", to_string(done.executed)}}}};
 }
 
-/// Returns totals and their rates as JSON. The rates have the same names as in the log, without a prefix. Returns null
-/// if no step was counted.
+/// Returns the totals of a step, interval or run and their rates as JSON. The rates have the same names as in the log,
+/// without a prefix. Returns null if no step was counted.
 template <class Span>
 [[nodiscard]] nlohmann::ordered_json span_json(const meter& counting, const step_totals& totals, const Span& span) {
     if (totals.steps == 0) {
@@ -150,7 +150,8 @@ template <class Span>
     return out;
 }
 
-/// Returns the percentiles of the steps' times as JSON. Returns null if no step has a time that counts in percentiles.
+/// Returns the percentiles of the steps' times as JSON. Returns null if no step has a time that is included in
+/// percentiles.
 [[nodiscard]] inline nlohmann::ordered_json percentiles_json(const meter& timing) {
     if (timing.steady_steps() == 0) {
         return nullptr;

@@ -25,7 +25,8 @@ namespace detail {
 
 using ordered_json = nlohmann::ordered_json;
 
-/// Returns the useful and the padded count as JSON. Counts are decimal strings, because a double would round them.
+/// Returns a count in the useful and the padded view as JSON. Counts are decimal strings, because a double would round
+/// them.
 inline ordered_json both_views(std::uint64_t useful, std::uint64_t padded) {
     return {{"useful", std::to_string(useful)}, {"padded", std::to_string(padded)}};
 }

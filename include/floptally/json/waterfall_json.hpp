@@ -49,7 +49,7 @@ namespace floptally::inline v0_3 {
     return detail::with_utf8(std::move(out));
 }
 
-/// Returns how each rank spent its step as JSON, in seconds.
+/// Returns how each rank spent the time of its step, as JSON with times in seconds.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const std::vector<rank_line>& lines) {
     nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
     for (const rank_line& line : lines) {

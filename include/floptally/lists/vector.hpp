@@ -6,10 +6,10 @@
 #include <utility>
 
 /// @file
-/// `vector` and `owner`: small replacements of `std::vector` and `std::unique_ptr` for the reader of specs. The
-/// standard templates compile some fifty small functions for each of thirty types. With them a translation unit that
-/// reads a config takes 11 % longer to compile (0.9 s). If `list` accepted types that are not trivially copyable, such
-/// a unit and <floptally/floptally.hpp> would take 4 % longer.
+/// `vector` and `owner`: small replacements of `std::vector` and `std::unique_ptr` for the code that reads model specs.
+/// The standard templates compile some fifty small functions for each of thirty types. With them a translation unit
+/// that reads a config takes 11 % longer to compile (0.9 s). If `list` accepted types that are not trivially copyable,
+/// such a translation unit and <floptally/floptally.hpp> would take 4 % longer.
 
 namespace floptally::inline v0_3::detail::specs {
 

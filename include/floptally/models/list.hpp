@@ -8,7 +8,7 @@
 /// All model specs of the library, sorted by name. Each spec file is one string literal, from `R"spec(` to `)spec"`. So
 /// the compiler can include the file here. The reader of specs skips the first and the last line of the file. Spec
 /// files have no license header; the license above applies to them. `tests/spec_language/spec.test.cpp` compares this
-/// list with the folder.
+/// list with the spec files in the folder.
 
 namespace floptally::inline v0_3::detail::specs {
 

@@ -33,11 +33,11 @@ namespace floptally::inline v0_3 {
 /// sequence. Queries after the end of the sequence have no pairs. For `mask::encoder` and its windows the queries are
 /// the encoder's tokens.
 ///
-/// The pairs are a difference: those of all queries from `queries.first` on, minus those of all queries from
-/// `queries.last` on. In each of these two counts the tokens before the first query count as cached (`past`). So the
-/// queries attend to the same keys under every mask. Some statistics count something even without a query, such as
-/// `unit::powers(0, 2)` of a text. That amount belongs to the range that begins at query 0. The function throws if a
-/// statistic is smaller for more queries, because the difference would be negative.
+/// The function subtracts two numbers: the pairs of all queries from `queries.first` on, minus the pairs of all queries
+/// from `queries.last` on. In both, the tokens before the first query are treated as cached (`past`). So the queries
+/// attend to the same keys under every mask. Some statistics are not 0 even for a text without queries, such as
+/// `unit::powers(0, 2)`. That amount belongs to the range that begins at query 0. The function throws if a statistic is
+/// smaller for more queries, because the difference would be negative.
 [[nodiscard]] constexpr std::uint64_t pairs_of_queries(const statistic& which, const sequence& s,
                                                        const index_range& queries) {
     const bool other_side = which.is_of_other_side();
@@ -275,7 +275,7 @@ class context_parallel_pack {
         }
     }
 
-    /// Calls `visit(sequence, tokens)` for a rank's tokens of the key side of cross attention. Rank 0 counts the
+    /// Calls `visit(sequence, tokens)` for a rank's encoder tokens, the keys of cross attention. Rank 0 counts the
     /// sequences with an empty slot.
     template <class Visit>
     void each_key_part(std::uint64_t rank, Visit visit) const {

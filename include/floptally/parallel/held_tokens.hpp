@@ -26,8 +26,8 @@ namespace floptally::inline v0_3 {
 
 /// A hash of the tokens of a batch that a rank holds, in their order.
 ///
-/// Equal counts do not show whether two ranks have the same tokens or different ones. The hash does. Add the token ids
-/// that this rank runs, without padding, or anything else that identifies tokens (the numbers of samples and rows).
+/// Two ranks with equally many tokens may have the same tokens or different ones. The hash shows which. Add the token
+/// ids that this rank runs, without padding, or anything else that identifies tokens (the numbers of samples and rows).
 class held_tokens {
   public:
     constexpr held_tokens() = default;

@@ -71,7 +71,7 @@ inline constexpr axis_set every_axis = parallel_axis::tp | parallel_axis::cp | p
 /// The configured number of ranks along each axis. World size = dp·cp·tp·pp. vpp is the number of virtual stages within
 /// one rank. Experts arrange the dp·cp·tp ranks of each pipeline stage in a second way, as expert_dp·ep·etp.
 struct parallel_sizes {
-    std::uint64_t dp = 1;  ///< data-parallel ranks; with HSDP the product replicate x shard
+    std::uint64_t dp = 1;  ///< data-parallel ranks; with HSDP: replicas times shards of each replica
     std::uint64_t cp = 1;
     std::uint64_t tp = 1;
     std::uint64_t pp = 1;

@@ -39,9 +39,9 @@ inline constexpr const char* pipeline_schedule_names[] = {"gpipe", "1f1b", "inte
 /// The work of one chunk of a pipeline for one microbatch, in FLOPs or in time. Use the same unit for all chunks.
 struct chunk_work {
     std::uint64_t forward = 0;
-    std::uint64_t backward_data = 0;  ///< gradient of the chunk's input; includes recompute
-    /// Gradient of weights. It is a separate pass if `splits_backward` is true for the schedule, otherwise a part of
-    /// the backward.
+    std::uint64_t backward_data = 0;  ///< work for the gradient of the chunk's input, with recompute
+    /// Work for the gradients of weights. It is a separate pass if `splits_backward` is true for the schedule,
+    /// otherwise a part of the backward.
     std::uint64_t backward_weights = 0;
 };
 
@@ -268,8 +268,8 @@ class pipeline_order {
     }
 
     /// Sets the order of a rank: `ahead` forward passes, then a forward and a backward in turn, then the remaining
-    /// backward passes. If gradients of weights are separate passes, each of them runs `waiting` backward passes after
-    /// the backward of the same microbatch.
+    /// backward passes. If gradients of weights are separate passes, each of them comes `waiting` backward passes later
+    /// than the backward of the same microbatch.
     void alternate(std::uint64_t rank, std::uint64_t passes, std::uint64_t ahead, std::uint64_t waiting) {
         std::uint64_t weights = 0;
         for (std::uint64_t k = 0; k < passes + ahead; ++k) {

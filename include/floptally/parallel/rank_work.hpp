@@ -30,15 +30,16 @@ namespace floptally::inline v0_3::detail {
 // Splits each entry of a cost for one rank of a tensor-parallel group, by the entry's sharding. The useful FLOPs of all
 // ranks add up to those of the entry. The padded FLOPs add up to more if several ranks compute the same products.
 
-/// The names of an entry of a cost. The patterns of `weight_split` match them, and errors print them.
+/// The names of a cost entry's component and weight. They are compared with the patterns of `weight_split`, and errors
+/// print them.
 struct named_entry {
     std::string_view component;
     std::string_view weight;
     modality tower = modality::text;
 
     [[nodiscard]] std::string name() const { return text_of({pattern_name(), weight.empty() ? "" : "/", weight}); }
-    /// Returns the entry's name in brackets. An error about the config key `size` appends it to say which component is
-    /// meant. Returns an empty text if `size` is itself the entry's name.
+    /// Returns the entry's name in brackets. An error about the config key `size` appends this text to say which
+    /// component is meant. Returns an empty text if `size` is itself the entry's name.
     [[nodiscard]] std::string suffix_after(std::string_view size) const {
         return size == pattern_name() || size == name() ? std::string() : text_of({" (", name(), ")"});
     }
@@ -55,7 +56,7 @@ struct named_entry {
     [[nodiscard]] std::string field(std::string_view config_name) const {
         return is_in_tower() ? qualified(tower, config_name) : std::string(config_name);
     }
-    /// Returns the component's name as a pattern of `weight_split` writes it.
+    /// Returns the component's name in the form in which patterns of `weight_split` write it.
     [[nodiscard]] std::string_view pattern_name() const { return is_in_tower() ? component : layer_name(); }
     /// Returns the config key that sets the width of the component's matrices, for errors.
     [[nodiscard]] std::string width() const {
@@ -103,9 +104,9 @@ class tensor_shard {
         return matches(named, entry.component, entry.weight) || matches(named, entry.pattern_name(), entry.weight);
     }
 
-    /// Returns the sharding of an entry. A `weight_split` of the caller takes precedence. A `weight_split` names only
-    /// the kind of split. The sizes to split come from the entry's own sharding if it has the same kind, otherwise from
-    /// the shape of the matrix.
+    /// Returns the sharding of an entry. A `weight_split` of the caller takes precedence. A `weight_split` says only
+    /// whether to split by columns, rows, heads and so on. The number of columns or heads comes from the entry's own
+    /// sharding if that splits the same way, otherwise from the shape of the matrix.
     [[nodiscard]] tensor_sharding sharding_of(const cost_entry& entry, const named_entry& label) const {
         tensor_sharding sharding = entry.sharding;
         for (const weight_split& split : options_.splits) {
@@ -130,7 +131,7 @@ class tensor_shard {
         return sharding;
     }
 
-    /// Returns the sum of `out` over all matrices [out, in] that are applied to one token (or other unit of the entry).
+    /// Returns the sum of `out` over all matrices [out, in] that the entry applies to one token (or one image).
     [[nodiscard]] static std::uint64_t columns_of(const cost_entry& entry) { return entry.per_rank.out / 2; }
 
     [[nodiscard]] cost_entry entry_shard(const cost_entry& entry, const named_entry& label) const {
@@ -160,9 +161,8 @@ class tensor_shard {
         }
         return whole(entry, false);
     }
-    /// Returns this rank's shard of `work` FLOPs. `product` is the number of FLOPs of one product, such as 2 for a
-    /// multiply-add. A product is never split. If the products cannot be divided evenly, each of the first ranks has
-    /// one more.
+    /// Returns this rank's shard of `work` FLOPs. `product` is the number of FLOPs that stay on one rank, such as 2 for
+    /// a multiply-add. If `work` cannot be divided evenly, each of the first ranks has one multiply-add more.
     [[nodiscard]] std::uint64_t sharded(std::uint64_t work, std::uint64_t product) const {
         const std::uint64_t unit = work % product == 0 ? product : 1;
         const std::uint64_t products = work / unit;
@@ -287,9 +287,8 @@ class tensor_shard {
     }
 
     /// Returns this rank's shard of an entry of routed experts. Without measured visits the function assumes that
-    /// tokens visit the experts of all ranks equally often. A rank then runs as many visits as 1 / tp of its tokens
-    /// would make. Measured visits are those to the rank's own experts. Each of the etp ranks computes a part of every
-    /// visit.
+    /// tokens visit the experts of all ranks equally often. A rank then runs 1 / tp of the FLOPs of the entry. Measured
+    /// visits are those to the rank's own experts. Each of the etp ranks computes a part of every visit.
     [[nodiscard]] cost_entry expert_shard(cost_entry entry, const tensor_sharding& own,
                                           const named_entry& label) const {
         const std::uint64_t experts = own.units;
@@ -374,7 +373,8 @@ struct rank_options {
 /// model's FLOPs, and the padded FLOPs are those that it executes. Over all ranks the useful FLOPs add up to those of
 /// the model, in each phase and under each convention. Parts that are marked `elsewhere` are not changed.
 ///
-/// `ep` ranks share the experts, and `etp` ranks share the matrices of each expert. An `etp` of 0 is tp.
+/// `ep` ranks share the experts, and `etp` ranks share the matrices of each expert. An `etp` of 0 means that `tp` ranks
+/// share them.
 [[nodiscard]] inline std::vector<model_part> tensor_parts(std::span<const model_part> model, std::uint64_t tp,
                                                           std::uint64_t tp_rank, std::uint64_t ep = 1,
                                                           const tensor_options& options = {}, std::uint64_t etp = 0) {

@@ -81,8 +81,8 @@ class ratio {
     added_up added_up_{};
 };
 
-/// The smallest value, the largest value and the number of values. If no value was added, the smallest and the largest
-/// are undefined.
+/// The smallest and the largest of a set of values, and the number of values. If no value was added, the smallest and
+/// the largest are undefined.
 class extremes {
   public:
     constexpr extremes() = default;
@@ -139,15 +139,15 @@ class extremes {
     added_up added_up_{};
 };
 
-/// A type that adds up integers over a group of ranks, with MPI, NCCL or the collectives of a framework. All ranks of
-/// the group call the same functions in the same order. On every rank the sums, modulo 2^64, replace the integers.
+/// A C++ type that adds up integers over a group of ranks, with MPI, NCCL or the collectives of a framework. All ranks
+/// of the group call the same functions in the same order. On every rank the sums, modulo 2^64, replace the integers.
 template <class Reducer>
 concept integer_reducer = requires(Reducer& reducer, std::span<std::uint64_t> integers) {
     reducer.sum(integers);
     reducer.max(integers);
 };
 
-/// A type of models that can evaluate reduced tallies, such as `flop_counter`.
+/// A C++ type that can evaluate tallies that were summed over ranks, such as `flop_counter`.
 template <class Model>
 concept counting_model = requires(const Model& model) {
     { model.masks() } -> std::convertible_to<const mask_set&>;
@@ -168,7 +168,7 @@ struct microbatch_visits {
     std::uint64_t added = 0;
 };
 
-/// The tally of one step, which also counts its microbatches. Call `microbatch()` once for each microbatch and add its
+/// The tally of one step and the number of its microbatches. Call `microbatch()` once for each microbatch and add its
 /// lengths to the tally that it returns.
 class microbatch_tally {
   public:
@@ -384,8 +384,8 @@ class tally_reduction {
         }
     }
 
-    /// Throws if this rank should have an amount of a measured statistic, because it has tokens of that modality, but
-    /// has none. In the sum this would look like a measured 0.
+    /// Throws if this rank has tokens of a measured statistic's modality, but no measured amount of the statistic. In
+    /// the sum this would look like a measured 0.
     void require_measured(const tally& mine, const statistic& measured) const {
         const std::size_t index = mine.masks().find(measured);
         const std::size_t at = detail::tally_accumulators::before_masks(mine.masks()) + index;

@@ -32,9 +32,9 @@ class reduction_schema {
     static constexpr std::size_t facts = 7;
 
   public:
-    /// The facts of one sum. Leave out `counted_as` if the sum is not evaluated, so that ranks need not agree on a
-    /// convention. `coefficients` is the `coefficient_hash` of the model that evaluates the sum, or 0 if only the
-    /// convention is known.
+    /// Collects the facts on which ranks must agree before one sum. Leave out `counted_as` if the sum is not evaluated,
+    /// so that ranks need not agree on a convention. `coefficients` is the `coefficient_hash` of the model that
+    /// evaluates the sum, or 0 if only the convention is known.
     reduction_schema(const verified_sum& sum, const mask_set& masks, const std::optional<convention>& counted_as,
                      std::uint64_t coefficients = 0) {
         hashes_[0] = (schema_hash() << version).value();
@@ -84,8 +84,8 @@ class reduction_schema {
 
   private:
     [[nodiscard]] static std::uint64_t hash_of(const convention& counting, const mask_set& masks) {
-        // All members are listed by name. If a member is added to the struct, this line does not compile until the
-        // member is compared, too.
+        // All members of `convention` are listed by name. If a member is added to it, this line does not compile until
+        // the member is hashed, too.
         const auto& [name, summary, causal, windows, backward, counted, delta_rule_flops, channel_decay_flops,
                      delta_chunk, scan_flops, head, parameters, indexer, groups, operators, training, pairs] = counting;
         static_assert(std::is_same_v<decltype(pairs), const count_pairs_function>);
@@ -99,8 +99,8 @@ class reduction_schema {
         for (std::size_t kind = 0; kind < term_count; ++kind) {
             hash << std::uint64_t{counted.contains(static_cast<term>(kind))};
         }
-        // Functions cannot be compared directly, so this hashes the function's results for masks of every shape and for
-        // the tally's masks.
+        // The convention's function `pairs` cannot be compared directly. So its results are hashed for masks of every
+        // shape and for the tally's masks.
         const auto probe = [&, count_pairs = pairs](const statistic& attends) {
             for (const bool alternating : {false, true}) {
                 for (const bool indexing : {false, true}) {
@@ -136,8 +136,8 @@ class reduction_schema {
 };
 
 /// Returns a hash of everything in a `flop_counter` that determines its breakdowns. Ranks with a different model, plan
-/// or convention have different hashes if any number of a breakdown could differ. All members are listed by name. If a
-/// member is added to the struct, this function does not compile until the member is hashed, too.
+/// or convention have different hashes if any number of a breakdown could differ. If a member is added to one of the
+/// hashed structs, this function does not compile until the member is hashed, too.
 template <class Model>
 [[nodiscard]] std::uint64_t coefficient_hash(const Model& model) {
     const auto& [masks, needs, is_upper_bound, names, groups, coefficients] = model.by_component();
@@ -156,7 +156,7 @@ template <class Model>
             const auto& [integer, useful, padded] = coefficients[i];
             hash << std::uint64_t{integer} << useful << padded;
         }
-        hash << std::uint64_t{last};  // The index of a group's end separates this group from the next one in the hash.
+        hash << std::uint64_t{last};  // separates this group of coefficients from the next one in the hash
     }
     return hash.value();
 }

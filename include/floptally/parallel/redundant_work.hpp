@@ -19,15 +19,15 @@
 namespace floptally::inline v0_3 {
 
 /// Work that each rank along the axes `over` runs completely. For example, every context-parallel rank runs a vision
-/// tower whose images are not sharded. `weights` is a pattern as in a `weight_setting`: "vision.*", "moe.router",
+/// tower whose images are not sharded. `weights` is a pattern for names of model weights: "vision.*", "moe.router",
 /// "attention.qkv/kv_a_proj_with_mqa".
 struct redundant_work {
     component_name weights;
     axis_set over;
 };
 
-/// Returns a plan for all ranks of a layout together, for the batch of all ranks and the cost of the whole model. The
-/// redundant work counts as executed on every rank, but as useful only once.
+/// Returns the plan with redundant work added. The redundant work counts as executed on every rank, but as useful only
+/// once. Use the result with the batch of all ranks and the cost of the whole model.
 [[nodiscard]] constexpr training_plan with_redundant_work(training_plan plan, const parallel_layout& layout,
                                                           std::span<const redundant_work> repeated) {
     for (const redundant_work& work : repeated) {

@@ -86,8 +86,9 @@ template <ratio_number Number>
     return result;
 }
 
-/// Computes the global number from the numbers of all ranks of a group. The scope says which ranks have parts and which
-/// have copies. Parts are added in the order of ranks. Throws `error` if copies differ in any bit.
+/// Computes a numerator or denominator over all ranks of a group from each rank's value. The scope says which ranks
+/// have a part of it and which have a copy. Parts are added in the order of ranks. Throws `error` if copies differ in
+/// any bit.
 template <ratio_number Number>
 [[nodiscard]] Number whole_of(const rank_gather& gathered, std::size_t integer, const statistic_scope& scope,
                               const char* name) {

@@ -75,7 +75,7 @@ class statistic_scope {
         return product;
     }
 
-    /// Returns the axes that a sum must cover to contain all parts.
+    /// Returns the axes over which a sum must be taken to contain every part of the value.
     [[nodiscard]] constexpr axis_set axes_of_parts() const {
         axis_set axes;
         for (const parallel_axis axis : dense_axes) {
@@ -180,20 +180,22 @@ class statistic_scope {
 
 namespace scopes {
 
-/// The scope of counts of whole sequences. All ranks of a data-parallel replica have the same counts, such as those of
-/// cu_seqlens before any split.
+/// The scope of values that are counted over whole sequences, such as those of cu_seqlens before any split. All ranks
+/// of a data-parallel replica have the same values.
 inline constexpr statistic_scope microbatch{};
 
-/// The scope of counts over a rank's shard of each sequence under context parallelism.
+/// The scope of values that each rank counts over its context-parallel shard of every sequence.
 inline constexpr statistic_scope context_slice = microbatch.along(parallel_axis::cp, placement::sharded);
 
-/// The scope of counts that only the first pipeline stage has, such as images, if it runs the vision tower.
+/// The scope of values that only the first pipeline stage has, such as the number of images, if it runs the vision
+/// tower.
 inline constexpr statistic_scope first_stage = microbatch.along(parallel_axis::pp, placement::first);
 
-/// The scope of counts that only the last pipeline stage has, such as tokens of the loss.
+/// The scope of values that only the last pipeline stage has, such as the number of loss tokens.
 inline constexpr statistic_scope last_stage = microbatch.along(parallel_axis::pp, placement::last);
 
-/// The scope of visits to experts. The routers in a rank's layers count them over the rank's shard of the sequences.
+/// The scope of the number of visits to experts. The routers in a rank's layers count visits over the rank's shard of
+/// the sequences.
 inline constexpr statistic_scope own_routers =
     context_slice.along(parallel_axis::pp, placement::sharded).along_virtual_stages(placement::sharded);
 

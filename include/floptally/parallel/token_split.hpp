@@ -66,8 +66,8 @@ constexpr void require_cp_rank(std::uint64_t cp, std::uint64_t rank) {
     require_below(cp, "cp", rank, "cp_rank");
 }
 
-/// Throws if `tokens` is not a multiple of `shards`. The error has the field `field` and calls the number of shards
-/// `divisor`.
+/// Throws if `tokens` is not a multiple of `shards`. The error names `field`. It calls the number of shards `divisor`,
+/// such as "2 x cp".
 constexpr void require_multiple(std::string_view field, std::uint64_t tokens, std::uint64_t shards,
                                 std::string_view divisor) {
     if (tokens % shards != 0) {

@@ -32,15 +32,16 @@ namespace floptally::inline v0_3::detail {
     return value ^ (value >> 31U);
 }
 
-/// Returns the pseudo-random weight of a coordinate on an axis. The weight is odd, so products modulo 2^64 lose no
-/// bits.
+/// Returns a pseudo-random factor for one coordinate on an axis. Checksums of ranks are products of such factors. The
+/// factor is odd, so products modulo 2^64 lose no bits.
 [[nodiscard]] constexpr std::uint64_t weight(parallel_axis axis, std::uint64_t coordinate) {
-    // This step is a part of the message's format. It must not change, because other programs write such messages, too.
+    // The number 6 is part of the format of the messages that ranks sum. It must not change: other programs write them,
+    // too.
     constexpr std::uint64_t step = 6;
     return mixed(coordinate * step + static_cast<std::uint64_t>(axis)) | 1U;
 }
 
-/// Returns the sum of the pseudo-random weights of all coordinates on an axis, modulo 2^64.
+/// Returns the sum of the pseudo-random factors (`weight`) of all coordinates on an axis, modulo 2^64.
 [[nodiscard]] constexpr std::uint64_t weights(parallel_axis axis, std::uint64_t size) {
     std::uint64_t sum = 0;
     for (std::uint64_t coordinate = 0; coordinate < size; ++coordinate) {
@@ -54,7 +55,7 @@ namespace floptally::inline v0_3::detail {
 namespace floptally::inline v0_3 {
 
 /// The rule that computes one integer of a message from one of a rank's values. Host and device use the same list of
-/// message parts.
+/// rules.
 struct message_part {
     std::uint32_t value;  ///< index of the value among the rank's values
     std::uint32_t shift;
@@ -69,14 +70,14 @@ struct message_part {
 
 /// A sum of accumulators over ranks that shows over which ranks it was taken.
 ///
-/// Every coordinate on an axis has a pseudo-random weight. Each rank sends its accumulators, a 1 and the product of the
-/// weights of its coordinates. For every set of axes the sum of these products over a group of ranks (modulo 2^64) is
+/// Every coordinate on an axis has a pseudo-random factor. Each rank sends its accumulators, a 1 and the product of the
+/// factors of its coordinates. For every set of axes the sum of these products over a group of ranks (modulo 2^64) is
 /// known. So the received sum shows over which axes it was taken, or that the ranks are not a group of this layout.
 ///
 /// An accumulator is sent in two halves, so that no sum overflows. For each axis over which the accumulator is
-/// replicated, the rank sends the accumulator again, multiplied by the rank's weight on that axis. If the replicas are
-/// equal, the second sum can be computed from the first one. All integers are 64-bit and unsigned. One all-reduce (SUM)
-/// adds them all.
+/// replicated, the rank sends the accumulator again, multiplied by the pseudo-random factor of its coordinate on that
+/// axis. If the replicas are equal, the second sum can be computed from the first one. All integers are 64-bit and
+/// unsigned. One all-reduce (SUM) adds them all.
 class verified_sum {
   public:
     /// An accumulator of the sum: its name in errors and its scope.
@@ -119,8 +120,8 @@ class verified_sum {
         return all;
     }
 
-    /// A message begins with four integers. After the sum they are: the number of ranks, a checksum of their places in
-    /// the layout, the number of ranks with an error, and the sum of these ranks' indices.
+    /// A message begins with four integers. After the sum they are: the number of ranks, a checksum of their
+    /// coordinates in the layout, the number of ranks with an error, and the sum of these ranks' indices.
     static constexpr std::size_t header_size = 4;
     struct message_header {
         std::uint64_t integers[header_size];
@@ -223,8 +224,8 @@ class verified_sum {
         return w.scope.is_copied(axis) && layout_.size(axis) > 1;
     }
 
-    /// Each rank has a product of weights. Returns the sum of these products over the ranks of the group that spans
-    /// `axes`. It is computed as one factor for each axis.
+    /// Each rank has a checksum: the product of `weight` over its coordinates. Returns the sum of the checksums of all
+    /// ranks in the group that spans `axes`.
     [[nodiscard]] std::uint64_t product_of_weights(axis_set axes) const {
         std::uint64_t product = 1;
         for (const parallel_axis axis : dense_axes) {

@@ -52,7 +52,7 @@ inline constexpr known_network known_networks[] = {
     {"GB300", 900, 100, 72, "NVIDIA's page of NVLink: 18 links of 100 GB/s",
      "assumed: a port of XDR InfiniBand, 800 Gb/s, for each GPU"}};
 
-/// The efficiency of matrix products, as a fraction of their peak, with which predicted step times equal published
+/// The efficiency of matrix products, as a fraction of the peak FLOP/s, with which predicted step times equal published
 /// ones.
 struct known_efficiency {
     std::string_view accelerator;
@@ -63,7 +63,8 @@ struct known_efficiency {
 };
 
 /// The known efficiencies. Each is the median over the published steps of Megatron-Bridge whose layouts are known,
-/// fitted with `layout_predictor`. tests/benchmark/rank_layouts.cpp prints this table, and its --check compares it.
+/// fitted with `layout_predictor`. tests/benchmark/rank_layouts.cpp prints this table; with --check it fails if the
+/// table is out of date.
 inline constexpr known_efficiency known_efficiencies[] = {
     {"B200", precision::fp8, false, 0.429, 2},     {"GB200", precision::fp8, false, 0.419, 10},
     {"GB300", precision::fp8, false, 0.532, 9},    {"H100 SXM", precision::fp8, false, 0.451, 6},
@@ -80,9 +81,9 @@ struct assumed_efficiency {
     std::string source{};
 };
 
-/// Returns the known efficiency that fits best. It first compares whether the model has experts, then the precision,
-/// then the accelerator. Among equally good ones it takes the accelerator with the nearest peak, then the one with more
-/// published steps.
+/// Returns the known efficiency of the most similar models. Most important is whether the models have experts, then the
+/// precision, then the accelerator. Among equally similar ones, the accelerator with the nearest peak comes first, then
+/// the one with more published steps.
 [[nodiscard]] inline assumed_efficiency efficiency_of(std::string_view accelerator, precision which, bool has_experts) {
     const double own_peak = accelerator.empty() ? 0 : accelerator_named(accelerator).published_tflops(which);
     const auto distance = [&](const known_efficiency& known) {

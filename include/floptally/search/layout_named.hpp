@@ -59,11 +59,10 @@ template <std::size_t Count>
 
 namespace floptally::inline v0_3 {
 
-/// Reads a layout from text. The text has sizes by name with the microbatch, the sharded states and recompute ("tp=2,
-/// pp=4, mb=1, zero=optimizer, recompute=none, schedule=1f1b, sequence_parallel=true"), or a trainer's settings
-/// (`read_layout`). Instead of mb, `microbatches=8` may say how many microbatches a replica accumulates. Settings that
-/// the text leaves out come from `options`. A missing dp follows from the other sizes and the number of GPUs. `field`
-/// names the text in errors.
+/// Reads a layout from text. The text is a list of options by name ("tp=2, pp=4, mb=1, zero=optimizer, recompute=none,
+/// schedule=1f1b, sequence_parallel=true"), or a trainer's settings (`read_layout`). Instead of mb, `microbatches=8`
+/// may say how many microbatches a replica accumulates. Settings that the text leaves out come from `options`. A
+/// missing dp follows from the other sizes and the number of GPUs. `field` names the text in errors.
 [[nodiscard]] inline training_layout training_layout_named(std::string_view text, const layout_predictor& predictor,
                                                            const search_options& options = {},
                                                            const char* field = "explain") {

@@ -179,9 +179,9 @@ class layout_candidates {
         }
     }
 
-    /// Returns true if a search tries this number of chunks per rank. If pp divides the layers, all chunks must be
-    /// equally long. Otherwise all chunks must be equally long with embedding or loss counted as layers, or the number
-    /// of chunks per rank must be a power of two.
+    /// Returns true if a search tries this number of chunks per rank. If pp divides the number of layers, chunks must
+    /// have equally many layers. Otherwise the number of chunks per rank must be a power of two, or give equal chunks
+    /// when embedding or loss count as layers.
     [[nodiscard]] bool tries_chunks(const parallel_sizes& sizes, std::uint64_t vpp) const {
         const std::uint64_t chunks = sizes.pp * vpp;
         if (options_.vpp) {
@@ -273,8 +273,8 @@ namespace floptally::inline v0_3 {
 
 /// Returns the layouts that a search with these options tries, whether they are possible or not. Sizes are divisors of
 /// the numbers of GPUs, sequences and experts. Experts have one tensor-parallel rank, or as many as the dense layers.
-/// All chunks are equally long. If pp does not divide the layers, the chunks are equally long with embedding and loss
-/// counted as layers, or the number of chunks per rank is a power of two.
+/// If pp divides the number of layers, all chunks have equally many layers. Otherwise the number of chunks per rank is
+/// a power of two, or gives equal chunks when embedding and loss count as layers.
 [[nodiscard]] inline std::vector<training_layout> layouts_to_try(const layout_predictor& predictor,
                                                                  const search_options& options = {}) {
     return detail::layout_candidates(predictor, options).all();
@@ -377,7 +377,7 @@ namespace floptally::inline v0_3 {
     if (split.described().empty()) {
         return {};
     }
-    std::uint64_t predictions = 0;  // layers of multi-token prediction, on the last chunk
+    std::uint64_t predictions = 0;  // number of layers for multi-token prediction, on the last chunk
     for (const model_part& part : predictor.model()) {
         predictions += part.name.view() == "mtp" && part.role == part_role::head ? 1U : 0U;
     }

@@ -15,7 +15,7 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Shows the layouts that a search found as a table.
+/// Tables of the layouts that a search found.
 
 namespace floptally::inline v0_3 {
 

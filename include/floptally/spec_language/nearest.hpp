@@ -36,7 +36,7 @@ namespace floptally::inline v0_3::detail::specs {
     return near.empty() ? std::string() : text_of({"; nearest: ", near});
 }
 /// Returns "; nearest: NAME" for the end of an error about a misspelt word, or an empty text if no name is similar. The
-/// known names are the members `name` of the rows of a table.
+/// known names are the members `name` of `rows`.
 template <class Row, std::size_t N>
 [[nodiscard]] std::string nearest_hint(std::string_view word, const Row (&rows)[N]) {
     vector<std::string_view> known;

@@ -299,9 +299,9 @@ class library {
     /// because the time of a look-up grows with the length of the text.
     static constexpr std::size_t most_text = 65536;
 
-    /// Parses the specs of a text. Returns false if the text has no spec. If a spec of the same name is already known
-    /// (the user's), the known spec stays. If `again` is the name of a spec, stores only a copy of that spec, in
-    /// `moved_`.
+    /// Parses the specs of a text. Returns false if the text has no spec. If the library already has a spec of the same
+    /// name, such as a user's, it keeps that spec. If `again` is the name of a spec, stores only a copy of that spec,
+    /// in `moved_`.
     bool parse(std::string_view text, std::string_view file, std::string_view again = {}) {
         line_reader lines(text);
         if (text.size() > most_text) {
@@ -330,8 +330,8 @@ class library {
 
     vector<owner<spec>> specs_;
     std::size_t user_count_ = 0;  ///< number of the user's specs, which come first in `specs_`
-    vector<owner<spec>> unused_;  ///< parsed specs that are not used, because specs with the same names were already
-                                  ///< known
+    vector<owner<spec>> unused_;  ///< parsed specs that are not used, because the library already had specs of these
+                                  ///< names
     vector<owner<spec>> moved_;   ///< copies of specs that got a different base
     vector<std::string_view> loaded_;
 };

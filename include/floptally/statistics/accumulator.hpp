@@ -27,7 +27,7 @@ enum class accumulator : std::uint8_t {
 /// The number of accumulators.
 inline constexpr std::size_t accumulator_count = 8;
 
-/// Returns true for `pairs` and `routed`. Their cost entries name a statistic by an index into `cost::masks()`.
+/// Returns true for `pairs` and `routed`. Cost entries for these two have a statistic: an index into `cost::masks()`.
 [[nodiscard]] constexpr bool has_statistic(accumulator kind) {
     return kind == accumulator::pairs || kind == accumulator::routed;
 }
@@ -42,7 +42,7 @@ inline constexpr std::size_t accumulator_count = 8;
 /// The work that a number includes: the work of real tokens, the work of all slots, or all executed work.
 enum class view : std::uint8_t {
     useful,  ///< real tokens
-    padded,  ///< every slot that a kernel processes: alignment, context-parallel padding, mock sequences
+    padded,  ///< all tokens that a kernel processes, with alignment, context-parallel padding and mock sequences
     /// The padded work, plus recomputed forward passes and the product that a fused attention backward repeats.
     executed
 };

@@ -85,7 +85,8 @@ struct best_compressed_squares {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(mask_statistics::end_of(s)) - rows(s.past);
     }
-    /// Returns what a counter that squares lengths counts for n tokens: 2nk − k²R, k = min(`keys`, ⌊n/R⌋), R = `ratio`.
+    /// Returns twice the number of pairs of the first n queries, if the triangle of these pairs counts as half a
+    /// square: 2nk − k²R, R = `ratio`, k = min(`keys`, ⌊n/R⌋).
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto size = static_cast<std::uint64_t>(ratio);
         const auto most = static_cast<std::uint64_t>(keys);
@@ -98,7 +99,7 @@ struct best_compressed_squares {
 
 namespace recsys_examples {
 
-/// h² for a history of h tokens. This is twice the number of causal pairs, h(h + 1)/2, minus h.
+/// h² for a history of h tokens. The history has h(h + 1)/2 causal pairs, so h² is h less than twice their number.
 struct history_squares {
     std::int32_t flags;  ///< option bits of the HSTU mask (`detail::hstu_flags`), without the bits of max_attn_len
 

@@ -54,9 +54,9 @@ struct clip_squares {
     }
 };
 
-/// Like `grid_windows`, but over the cells of a frame after height and width were halved `level` times, rounded up.
-/// `shifted` windows are shifted by half a window. With `shrinking`, a window that is at least as wide as the shorter
-/// side shrinks to that side and is not shifted: Swin (arXiv:2103.14030, section 3.2).
+/// Every cell of a frame attends to the cells in its window, after height and width of the frame were halved `level`
+/// times, rounded up. `shifted` windows are shifted by half a window. With `shrinking`, a window that is at least as
+/// wide as the shorter side shrinks to that side and is not shifted: Swin (arXiv:2103.14030, section 3.2).
 struct level_windows {
     std::int32_t cells;
     std::int32_t level;

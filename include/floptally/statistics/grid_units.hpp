@@ -14,14 +14,14 @@
 
 /// @file
 /// Units of grids (images, video clips): the tokens that vision towers multiply with their weights. Most structs count
-/// the units of one frame (`of_frame`). This number is multiplied by the t frames of a grid. A struct with
-/// `operator()(grid)` counts the units of a whole clip. Each struct is checked by enumeration in
+/// the tokens of one frame (`of_frame`). This number is multiplied by the t frames of a grid. A struct with
+/// `operator()(grid)` counts the tokens of a whole clip. Each struct is checked by enumeration in
 /// tests/descriptors/tower.test.cpp and proven in tests/proofs.
 
 namespace floptally::inline v0_3::unit_statistics {
 
-/// Merged patches of `side` x `side` patches each, plus `line_ends` units at the end of each line. Throws `error`
-/// unless height and width of a grid are multiples of `side`.
+/// Merged patches of `side` x `side` patches each, plus `line_ends` tokens at the end of each row of them. Throws
+/// `error` unless height and width of a grid are multiples of `side`.
 struct merged_patches {
     std::int32_t side;
     std::int32_t line_ends;
@@ -109,9 +109,9 @@ struct merged_squares {
     }
 };
 
-/// The output cells of convolutions over a frame: ⌊(patches − field)/stride⌋ + 1 on each side. With several `levels`,
-/// the cells of all levels are added. Each level has twice the stride of the previous one. Throws `error` for a grid
-/// without any output cell.
+/// The output cells of convolutions over a frame: ⌊(patches − field)/stride⌋ + 1 along height and along width. With
+/// several `levels`, the cells of all levels are added. Each level has twice the stride of the previous one. Throws
+/// `error` for a grid without any output cell.
 struct strided_cells {
     std::int32_t field;
     std::int32_t stride;
@@ -162,9 +162,9 @@ struct kept_squares {
     }
 };
 
-/// The units of a frame from a table with two entries: `units` for a frame of `patches` patches, and `other_units` for
-/// a frame of `other_patches` patches. Aria's queries are an example. For a table with one entry, both entries are
-/// equal. Throws `error` for a frame with another number of patches.
+/// The number of tokens of a frame: `units` for a frame of `patches` patches, and `other_units` for a frame of
+/// `other_patches` patches. Aria's queries are an example. If only one size of frames is allowed, pass its numbers
+/// twice. Throws `error` for a frame with another number of patches.
 struct listed_units {
     std::int32_t patches;
     std::int32_t units;
@@ -206,8 +206,8 @@ struct level_cells : detail::resampled_cells {
 
 namespace floptally::inline v0_3::unit {
 
-/// Returns the statistic of merged patches of `side` x `side` patches each, plus `line_ends` units at the end of each
-/// line.
+/// Returns the statistic of merged patches of `side` x `side` patches each, plus `line_ends` tokens at the end of each
+/// row of them.
 template <whole_number Side, whole_number LineEnds = int>
 [[nodiscard]] constexpr unit_statistics::merged_patches merged_patches(Side side, LineEnds line_ends = 0) {
     return detail::from_numbers<unit_statistics::merged_patches>(side, line_ends);
@@ -260,8 +260,8 @@ template <whole_number Side, whole_number LineEnds = int>
     return detail::from_numbers<unit_statistics::kept_squares>(millionths, prefix);
 }
 
-/// Returns the statistic of units from a table with two entries, for frames of `patches` and of `other_patches`
-/// patches. Throws `error` for a frame with another number of patches.
+/// Returns the statistic that counts `units` tokens in a frame of `patches` patches, and `other_units` in one of
+/// `other_patches`. Throws `error` for a frame with another number of patches.
 [[nodiscard]] constexpr unit_statistics::listed_units listed_units(whole_number auto patches, whole_number auto units,
                                                                    whole_number auto other_patches,
                                                                    whole_number auto other_units) {

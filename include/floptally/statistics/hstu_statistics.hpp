@@ -40,7 +40,7 @@ struct hstu {
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool has(std::int32_t flag) const { return (flags & flag) != 0; }
 
-    /// Returns the statistic of a mask. Throws `error` if its options contradict each other.
+    /// Returns the statistic of an HSTU mask. Throws `error` if its options contradict each other.
     [[nodiscard]] static constexpr hstu from_mask(const hstu_mask& m) {
         detail::check_hstu(m);
         return {m.max_attn_len == 0 ? -1 : static_cast<std::int32_t>(m.max_attn_len),
@@ -111,7 +111,7 @@ namespace floptally::inline v0_3::unit_statistics {
 
 /// The rows of one part (context, history, …) of an HSTU sequence. Of every `stride` rows only the first counts.
 struct hstu_part {
-    std::int32_t part;  ///< the number of an `hstu_rows` enumerator
+    std::int32_t part;  ///< a value of `hstu_rows` as an integer
     std::int32_t stride;
 
     static constexpr std::string_view name = "hstu_part"sv;
@@ -121,10 +121,10 @@ struct hstu_part {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return detail::hstu_part_rows(s, static_cast<hstu_rows>(part), static_cast<std::uint64_t>(stride));
     }
-    /// The words with which the text form begins: one for each value of `hstu_rows`, in the same order.
+    /// The words with which texts of this statistic begin: one for each value of `hstu_rows`, in the same order.
     static constexpr const char* text_names[] = {"hstu_all", "hstu_context", "hstu_items", "hstu_history",
                                                  "hstu_targets"};
-    /// Appends the text form, such as "hstu_targets(2)", which `read` reads.
+    /// Appends the text of the statistic, such as "hstu_targets(2)". `read` reads this text.
     void write(std::string& to) const { detail::append(to, {text_names[part], "(", stride, ")"}); }
     [[nodiscard]] static bool read(std::string_view text, hstu_part& result) {
         std::int32_t row_part = 0;

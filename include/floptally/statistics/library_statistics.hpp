@@ -60,7 +60,7 @@ using library_statistics =
 
 namespace detail {
 
-/// Returns true if the text form of this struct may begin with that name, because it is the struct's `name` or one of
+/// Returns true if the text of a statistic may begin with `name`: it is the `name` of the statistic's struct, or one of
 /// its `text_names`.
 template <class Statistic>
 [[nodiscard]] constexpr bool begins_text(std::string_view name) {
@@ -73,7 +73,7 @@ template <class Statistic>
     }
     return name == Statistic::name;
 }
-/// Returns true if the text form of a statistic of the list may begin with that name.
+/// Returns true if the text of any statistic in the list may begin with `name`.
 template <class... Statistics>
 [[nodiscard]] constexpr bool is_name_in(statistic_list<Statistics...> /*list*/, std::string_view name) {
     return (begins_text<Statistics>(name) || ...);

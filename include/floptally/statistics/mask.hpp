@@ -36,11 +36,11 @@ template <statistic_type Statistic, whole_number... Numbers>
     return {detail::table_of<Statistic>, detail::parameters_from(detail::table_of<Statistic>, values)};
 }
 
-/// The mask of an attention: a statistic that counts its (query, key) pairs. The functions make the library's masks.
-/// You can use a struct of your own instead (`statistic_type`). If a number is out of range, the functions throw an
-/// `error` that names the parameter. A floating-point number does not compile. The functions are templates, so that a
-/// program compiles only the masks that it uses. The functions of namespace `unit` make statistics that count tokens of
-/// towers, such as patches and frames.
+/// The mask of an attention: a statistic that counts its (query, key) pairs. The functions of this class make the
+/// library's masks. You can use a struct of your own instead (`statistic_type`). If a number is out of range, the
+/// functions throw an `error` that names the parameter. A floating-point number does not compile. The functions are
+/// templates, so that a program compiles only the masks that it uses. The functions of namespace `unit` make statistics
+/// that count tokens of towers, such as patches and frames.
 class mask : public statistic {
   public:
     /// Makes the causal mask.
@@ -158,7 +158,8 @@ class mask : public statistic {
                                                      whole_number auto left, whole_number auto right, Up up = 1) {
         return detail::from_numbers<mask_statistics::strided_band>(field, stride, left, right, up);
     }
-    /// Like `grid_windows`, but over the cells of a frame after height and width were halved `level` times.
+    /// Every cell attends to its window of `cells` x `cells`, after height and width of a frame were halved `level`
+    /// times.
     [[nodiscard]] static constexpr mask level_windows(whole_number auto cells, whole_number auto level, bool shifted,
                                                       bool shrinking) {
         return detail::from_numbers<mask_statistics::level_windows>(cells, level, shifted ? 1 : 0, shrinking ? 1 : 0);

@@ -9,11 +9,12 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// `modality`: the kinds of samples in a batch: text, vision and audio.
+/// `modality`: the type of a sample in a batch (text, vision or audio).
 
 namespace floptally::inline v0_3 {
 
-/// A kind of samples. A tally has separate sums for each kind. A model without vision and audio towers has only text.
+/// The type of a sample. A tally has separate sums for each modality. A model without vision and audio towers has only
+/// text.
 enum class modality : std::uint8_t {
     text,    ///< samples are `sequence`s of the language model, or of a model without towers
     vision,  ///< samples are `grid`s (images, video clips) of a vision tower

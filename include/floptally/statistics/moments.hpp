@@ -127,7 +127,7 @@ struct measured {
     [[nodiscard]] constexpr pair_shape shape() const {
         return accumulator() == "later_pairs" ? pair_shape::beyond_causal : pair_shape::units;
     }
-    /// Appends the text form "measured(name)", which `read` reads.
+    /// Appends the text of the statistic, "measured(name)". `read` reads this text.
     void write(std::string& to) const { detail::append(to, {"measured(", accumulator(), ")"}); }
     [[nodiscard]] static bool read(std::string_view text, measured& result) {
         const bool is_own = text.size() > 10 && text.substr(0, 9) == "measured(" && text.back() == ')';

@@ -139,7 +139,7 @@ struct packed_patches {
         return is_large || tokens(g, all_streams) > max_sequence_length ? grid_problem::too_large : grid_problem::none;
     }
 
-    /// Writes the numbers of the text form that all these statistics share: side, frames, multiple, prefix, filled.
+    /// Writes the numbers that the texts of all statistics of latents have: side, frames, multiple, prefix, filled.
     FLOPTALLY_HOST_DEVICE constexpr void common_values(std::int64_t* to) const {
         to[0] = side;
         to[1] = static_cast<std::uint32_t>(frames) & 0xFFFFU;

@@ -31,8 +31,8 @@ struct sequence {
     [[nodiscard]] friend constexpr bool operator==(const sequence&, const sequence&) = default;
 };
 
-/// A block of lengths of sequences without a past and without keys, with their sums. A tally adds long lists of lengths
-/// in such blocks.
+/// A block of lengths of sequences without cached tokens or encoder tokens, with sums over the block. A tally adds long
+/// lists of lengths in such blocks.
 struct length_block {
     static constexpr std::size_t most = 512;             ///< largest number of lengths in a block
     static constexpr std::uint32_t longest = 0x3F'FFFF;  ///< largest length in a block, below 2^22 tokens

@@ -81,7 +81,8 @@ namespace floptally::inline v0_3::detail {
     return text_of({"past + length must be at most ", max_sequence_length, ", got ", s.past, " + ", s.length});
 }
 
-/// Throws `error` if a sequence is too long or its parts do not fit into it.
+/// Throws `error` if a sequence is too long, if its contextual tokens and targets exceed its tokens, or if its targets
+/// have no group size.
 constexpr void check_sequence(const sequence& s) {
     const std::uint64_t end = end_of(s);
     if (is_too_long(s)) {

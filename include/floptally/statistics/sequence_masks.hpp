@@ -45,7 +45,7 @@ namespace floptally::inline v0_3::mask_statistics {
     for (std::size_t i = 0; i < block.size; ++i) {
         const std::uint32_t difference = block.lengths[i] - window;
         // The excess is 0 if the difference is negative (wrapped around). Compilers can vectorize this expression with
-        // SSE2. A comparison would be slow there.
+        // SSE2. With SSE2 a comparison would be slow.
         const std::uint32_t excess = difference & ~(0U - (difference >> 31));
         squares += std::uint64_t{excess} * excess;
         tokens += excess;
@@ -67,7 +67,7 @@ struct band {
         const std::uint64_t before = detail::capped_ramp(end_of(s), left) - detail::capped_ramp(s.past, left);
         return s.length + before + detail::capped_ramp(s.length, right);
     }
-    /// Returns the number of pairs of a sequence of `length` tokens without a past.
+    /// Returns the number of pairs of a sequence of `length` tokens without cached tokens.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_length(std::uint64_t length) const {
         return length + detail::capped_ramp(length, left) + detail::capped_ramp(length, right);
     }
@@ -92,7 +92,8 @@ struct band {
         keys.add(left < 0 ? 0 : detail::back(first, static_cast<std::uint64_t>(left)),
                  detail::smaller(after, end_of(s)));
     }
-    /// Appends the text form, which `read` reads: "causal", "bidirectional", "sliding_window(4096)", "window(64,64)".
+    /// Appends the text of the band, which `read` reads: "causal", "bidirectional", "sliding_window(4096)",
+    /// "window(64,64)".
     void write(std::string& to) const {
         if (right == 0 && left < 0) {
             detail::append(to, {"causal"});
@@ -120,9 +121,9 @@ struct band {
         return true;
     }
 
-    /// Names with which the text form may begin, in addition to `name`.
+    /// Names with which the text of a band may begin, in addition to `name`.
     static constexpr const char* text_names[] = {"causal", "bidirectional", "sliding_window"};
-    /// The parameter of the text form "sliding_window(4096)".
+    /// The parameter in texts such as "sliding_window(4096)".
     static constexpr statistic_parameter sliding[] = {{"sliding_window", 1}};
 };
 
@@ -206,8 +207,8 @@ struct prefix_lm {
     }
 };
 
-/// The base class of statistics with a causal window. It stores the window and defines the text form. Construct the
-/// derived struct as `Statistic{{left}}`.
+/// The base class of statistics with a causal window. It stores the window, and converts it to and from the number in
+/// texts. Construct the derived struct as `Statistic{{left}}`.
 template <class Statistic>
 struct of_window {
     std::int32_t left;  ///< largest number of keys before a query: the window minus the query's own token

@@ -10,7 +10,7 @@
 #include <floptally/statistics/statistic_type.hpp>
 
 /// @file
-/// Units of a sequence that are not its tokens.
+/// A statistic that counts the complete blocks of tokens in a sequence.
 
 namespace floptally::inline v0_3::unit_statistics {
 

@@ -45,8 +45,8 @@ struct best_compressed_keys {
 
 /// Causal attention between blocks of `block` tokens: a query attends to every key of its own block and of the blocks
 /// before it (block diffusion, arXiv:2503.09573). The last block may be shorter. With `copies` = 2, attention runs over
-/// two copies of a sequence, a noised and a clean one. The pairs of one copy are counted. Dense attention would
-/// multiply the queries of both copies with the keys of both copies.
+/// two copies of a sequence, a noised and a clean one. The statistic counts the pairs of the queries of one copy. A
+/// convention that counts every mask as a square pairs these queries with the keys of both copies.
 struct block_causal {
     std::int32_t block;
     std::int32_t copies = 1;  ///< number of copies of the sequence in one attention: 1, or 2 with a noised copy
@@ -89,7 +89,7 @@ struct best_blocks {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(end_of(s)) - rows(s.past);
     }
-    /// Returns the number of pairs of the first n rows.
+    /// Returns the number of pairs of the first n queries.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto size = static_cast<std::uint64_t>(block);
         const auto k = static_cast<std::uint64_t>(blocks);
@@ -117,7 +117,7 @@ struct best_pools {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(end_of(s)) - rows(s.past);
     }
-    /// Returns the number of pairs of the first n rows.
+    /// Returns the number of pairs of the first n queries.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto size = static_cast<std::uint64_t>(pool);
         const std::uint64_t left_over = n / size * detail::triangle(size - 1) + detail::triangle(n % size);
@@ -127,7 +127,7 @@ struct best_pools {
     [[nodiscard]] constexpr bool counts_by_position() const { return true; }
 };
 
-/// The number of queries times the number of compressed keys of the whole sequence, but at most `keys` of them. A
+/// Every query is paired with the same number of compressed keys: all of the sequence, or `keys` if there are more. A
 /// compressed key stands for `ratio` tokens. No attention has these pairs, but some FLOP counters count them.
 struct compressed_box {
     std::int32_t ratio;

@@ -158,8 +158,8 @@ class statistic {
         }
         return static_cast<std::uint64_t>(value);
     }
-    /// Returns the amount of a sequence of `length` tokens without a past and without keys. Returns 0 for a measured
-    /// accumulator and for a statistic of another modality.
+    /// Returns the amount of a sequence of `length` tokens without cached tokens or encoder tokens. Returns 0 for a
+    /// measured accumulator and for a statistic of another modality.
     [[nodiscard]] constexpr std::uint64_t of_length(std::uint32_t length) const {
         if (in_ != modality::text) {
             return 0;
@@ -232,7 +232,7 @@ class statistic {
     [[nodiscard]] constexpr bool is_measured() const { return table_->is_measured; }
     /// Returns true if the queries are the tokens of the encoder's side of an encoder-decoder.
     [[nodiscard]] constexpr bool is_of_other_side() const { return table_->is_of_other_side; }
-    /// Returns true if the count depends on the tokens of the encoder's side.
+    /// Returns true if this statistic depends on the tokens of the encoder's side.
     [[nodiscard]] constexpr bool reads_other_side() const { return table_->reads_other_side; }
 
     /// Returns the reason why this statistic cannot count a grid, or `none`.
@@ -254,7 +254,7 @@ class statistic {
         table_->add_keys(parameters_, s, first, end, keys);
     }
 
-    /// Returns the text form of the statistic, which `statistic_named` reads: "causal", "sliding_window(4096)",
+    /// Returns the statistic as text that `statistic_named` reads: "causal", "sliding_window(4096)",
     /// "vision.grid_windows(7,shift=3)".
     [[nodiscard, gnu::cold, gnu::noinline]] std::string name() const {
         std::string text;

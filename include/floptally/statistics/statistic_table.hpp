@@ -20,11 +20,11 @@
 
 /// @file
 /// `statistic_table`: the functions of a statistic's struct, and the conversion of its parameters to text and back.
-/// `table_of<Statistic>` is the table of a struct.
+/// `table_of<Statistic>` is the table of the struct `Statistic`.
 
 namespace floptally::inline v0_3 {
 
-/// The parameters of a statistic as 32-bit integers, followed by zeros.
+/// The parameters of a statistic as 32-bit integers. Unused elements are 0.
 struct parameter_values {
     std::int32_t values[4];
 };
@@ -46,11 +46,11 @@ struct packed_integers {
     std::int32_t values[N];
 };
 
-/// The number of 32-bit integers in a struct.
+/// The number of 32-bit integers in a statistic's struct.
 template <class Statistic>
 inline constexpr std::size_t parameter_count = __is_empty(Statistic) ? 0 : sizeof(Statistic) / 4;
 
-/// Returns the struct with these parameters.
+/// Returns a statistic's struct with the members `parameters`.
 template <class Statistic>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr Statistic statistic_from(const parameter_values& parameters) {
     if constexpr (__is_empty(Statistic)) {
@@ -84,11 +84,12 @@ template <class Statistic>
     }
     return hash;
 }
-/// The hash of a struct's name.
+/// The hash of the name of a statistic's struct.
 template <class Statistic>
 inline constexpr std::uint32_t id_of = id_of_name(Statistic::name);
 
-/// Returns the compiler's text of this function's signature. It contains the struct's name with its namespaces.
+/// Returns the compiler's text of this function's signature. The text contains the name of `Statistic` with its
+/// namespaces.
 template <class Statistic>
 [[nodiscard]] constexpr const char* spelled() {
     return __PRETTY_FUNCTION__;
@@ -141,7 +142,7 @@ struct statistic_table {
     bool is_of_other_side = false;
     bool reads_other_side = false;
     std::uint8_t text_parameters = 0;
-    bool checks_parameters = false;  ///< true if each text parameter is a member of the struct
+    bool checks_parameters = false;  ///< true if the numbers in a statistic's text are the struct's members
     bool frames_are_sequences = false;
     const statistic_parameter* parameters = nullptr;
     optional_function<uint128(const parameter_values&, const sequence&)> of_sequence{};
@@ -152,7 +153,7 @@ struct statistic_table {
     optional_function<pair_shape(const parameter_values&)> shape{};
     optional_function<bool(const parameter_values&)> counts_by_position{};
     optional_function<moment_form(const parameter_values&)> moments{};
-    /// Replaces table and parameters by those of the statistic whose accumulator also has this sum (`canonical`).
+    /// Replaces table and parameters by those of the statistic whose accumulator this statistic shares (`canonical`).
     optional_function<void(const statistic_table*&, parameter_values&)> canonical{};
     /// If the statistic equals another one for these parameters (`equal`), replaces table and parameters by those of
     /// that other statistic.
@@ -165,8 +166,8 @@ struct statistic_table {
     /// functions are absent if these numbers are the struct's members.
     optional_function<void(const parameter_values&, std::int64_t*)> values{};
     optional_function<parameter_values(const std::int64_t*)> from{};
-    /// Writes and reads the text form of a struct that defines its own text form. `read` returns false if the text
-    /// belongs to another struct.
+    /// Writes and reads a statistic's text if the struct has its own functions for that. `read` returns false if the
+    /// text belongs to another struct.
     optional_function<void(const parameter_values&, std::string&)> write{};
     optional_function<bool(std::string_view, parameter_values&)> read{};
 };
@@ -225,7 +226,7 @@ constexpr void check_parameters(const statistic_table& table, const parameter_va
     return table.from ? table.from(numbers) : parameters;
 }
 
-/// Appends the text form of a statistic: "name", "name(7)", "name(7,shift=3)".
+/// Appends the text of a statistic: "name", "name(7)", "name(7,shift=3)".
 [[gnu::cold, gnu::noinline]] inline void write_statistic(const statistic_table& table,
                                                          const parameter_values& parameters, std::string& to) {
     if (table.write) {
@@ -251,8 +252,8 @@ constexpr void check_parameters(const statistic_table& table, const parameter_va
     append(to, {*before == ',' ? ")" : ""});
 }
 
-/// Reads a text of `write_statistic`. Returns false if the text belongs to another struct. Throws `error` if the
-/// numbers in the text are wrong.
+/// Reads a text that `write_statistic` wrote. Returns false if the text belongs to another struct. Throws `error` if
+/// the numbers in the text are wrong.
 [[nodiscard, gnu::cold, gnu::noinline]] inline bool read_parameters(const statistic_table& table, std::string_view text,
                                                                     parameter_values& parameters) {
     if (table.read) {
@@ -272,7 +273,7 @@ constexpr void check_parameters(const statistic_table& table, const parameter_va
 /// The parameters of a statistic without a member `parameters`: they have no names and may be any 32-bit integers.
 inline constexpr statistic_parameter unnamed_parameters[4]{};
 
-/// The number of parameters in a statistic's text form. `named_parameters` has their names and ranges.
+/// The number of parameters in a statistic's text. `named_parameters` has their names and ranges.
 template <class Statistic>
 inline constexpr std::uint8_t text_parameters = parameter_count<Statistic>;
 template <names_parameters Statistic>
@@ -285,7 +286,7 @@ inline constexpr const statistic_parameter* named_parameters<Statistic> = Statis
 template <class Statistic>
 [[nodiscard]] constexpr statistic_table make_table();
 
-/// The table of a struct. All statistics that are made from the struct point to it.
+/// The function table of a statistic's struct. All statistics that are made from the struct point to this table.
 template <class Statistic>
 inline constexpr statistic_table table_of = make_table<Statistic>();
 
@@ -393,8 +394,8 @@ template <class Statistic>
     return static_cast<std::uint64_t>(sum);
 }
 
-/// The functions of a struct's table. Each makes the struct from its parameters and calls the struct's member of the
-/// same name. The functions are static members, because each lambda would add three functions to compile.
+/// The functions in the table of a statistic's struct. Each makes the struct from its parameters and calls the struct's
+/// member of the same name. The functions are static members, because each lambda would add three functions to compile.
 template <class Statistic>
 struct table_functions {
     static constexpr uint128 of_sequence(const parameter_values& parameters, const sequence& s) {
@@ -463,7 +464,8 @@ struct table_functions {
     }
 };
 
-/// Returns the table of a struct. Fails to compile if a user's struct has the name of a library statistic.
+/// Returns the function table of a statistic's struct. Fails to compile if a user's struct has the name of a library
+/// statistic.
 template <class Statistic>
 [[nodiscard]] constexpr statistic_table make_table() {
     static_assert(text_parameters<Statistic> <= most_text_parameters);
@@ -472,8 +474,8 @@ template <class Statistic>
         static_assert(!is_name_in(library_statistics{}, Statistic::name),
                       "this type is not a statistic: its name is that of a library statistic; give it another");
     }
-    // Only a user's struct is checked here; tests check the library's. The check comes before the functions below,
-    // because their compile errors are harder to understand.
+    // Only a user's struct is checked here; tests check the library's structs. The check comes before the functions
+    // below, because their compile errors are harder to understand.
     if constexpr (!is_own) {
         static_assert((check_members<Statistic>(), true));
     }

@@ -30,7 +30,7 @@ template <class... Statistics>
     return tables_of<Statistics...>;
 }
 
-/// Reads a statistic by the first table that knows its text. Returns false if no table does.
+/// Reads a statistic with the first table whose struct has this text. Returns false if no struct has it.
 [[nodiscard, gnu::cold, gnu::noinline]] inline bool read_statistic(std::string_view text, statistic& result,
                                                                    array_view<const statistic_table*> tables) {
     parameter_values parameters{};
@@ -46,8 +46,8 @@ template <class... Statistics>
     return false;
 }
 
-/// Reads a statistic from a text, with or without a modality's name in front. Throws `error` if no table knows the
-/// text.
+/// Reads a statistic from a text, with or without a modality's name in front. Throws `error` if the text is not that of
+/// a statistic.
 [[nodiscard, gnu::cold, gnu::noinline]] inline statistic statistic_of_text(std::string_view text,
                                                                            array_view<const statistic_table*> tables) {
     std::string_view rest = text;

@@ -21,8 +21,9 @@ class statistic;
 // translation unit.
 using std::string_view_literals::operator""sv;
 
-/// A whole number for a function of a mask or unit: an integer of at most 64 bits. Floating-point numbers, bool and
-/// char do not satisfy the concept. It uses compiler built-ins instead of <type_traits> to save compile time.
+/// The type of a number in a call such as `mask::sliding_window(4096)`: an integer of at most 64 bits. Floating-point
+/// numbers, bool and char do not satisfy the concept. The concept uses compiler built-ins instead of <type_traits> to
+/// save compile time.
 template <class T>
 concept whole_number = !__is_class(T) && !__is_enum(T) && !__is_same(T, bool) && !__is_same(T, char) &&
                        sizeof(T) <= sizeof(std::int64_t) && requires(T number) {
@@ -40,8 +41,8 @@ enum class pair_shape : std::uint8_t {
                     ///< as a square or half a square
     masked_out,     ///< pairs that a kernel computes but the mask removes; only conventions that count every mask as a
                     ///< square count them
-    unregistered    ///< units of operators for which PyTorch's FlopCounterMode has no formula; the conventions of
-                    ///< FlopCounterMode do not count these units
+    unregistered    ///< work of operators for which PyTorch's FlopCounterMode has no formula; the conventions of
+                    ///< FlopCounterMode do not count this work
 };
 
 /// A sum as a linear combination of the moments of a batch. A sequence has n new tokens, `past` cached tokens, and k
@@ -60,8 +61,8 @@ struct moment_form {
     [[nodiscard]] friend constexpr bool operator==(const moment_form&, const moment_form&) = default;
 };
 
-/// One parameter of a statistic: its name, its range and its form in texts. A parameter with a fallback is written as
-/// name=value, and omitted if its value is the fallback.
+/// One parameter of a statistic: its name and range. A parameter with a fallback is written as name=value in the
+/// statistic's text, and omitted if its value is the fallback.
 struct statistic_parameter {
     const char* name = "";  // name; a C string, because computing the length of each std::string_view slows compilation
     std::int64_t least = INT32_MIN;
@@ -79,7 +80,7 @@ struct equal_statistic {
     Statistic other{};
 };
 
-/// The reason why a grid has no count under a statistic.
+/// The reason why a statistic cannot count a grid.
 enum class grid_problem : std::uint8_t {
     none,
     does_not_divide,       ///< the grid's height or width is not a multiple of the statistic's first parameter
@@ -111,12 +112,13 @@ __extension__ typedef unsigned __int128 wide_count;
 template <>
 inline constexpr bool is_count<wide_count> = true;
 
-/// A placeholder for one member of a struct. It converts only to std::int32_t and to enumerations of the same size.
+/// A placeholder for one member of a statistic's struct. It converts only to std::int32_t and to enumerations of the
+/// same size.
 struct parameter_probe {
     template <class T>
     requires(__is_same(T, std::int32_t) || (__is_enum(T) && sizeof(T) == 4)) operator T() const;
 };
-/// A struct whose members are all signed 32-bit integers. These integers are the numbers in its text.
+/// A statistic whose members are all signed 32-bit integers. These integers are the numbers in the statistic's text.
 template <class Statistic>
 concept has_whole_parameters = __is_empty(Statistic) || requires(parameter_probe p) {
     requires sizeof(Statistic) != 4 || requires { Statistic{p}; };
@@ -189,8 +191,8 @@ concept names_each_member = !names_parameters<Statistic> || converts_parameters<
 }  // namespace detail
 
 /// A struct that can be a statistic, in the library or in your own code. It has at most four std::int32_t members, a
-/// name, and a call for each kind of sample that it counts. The call returns an unsigned integer for every sample and
-/// is `constexpr` and FLOPTALLY_HOST_DEVICE.
+/// name, and a call operator for each type of sample that it counts. The call returns an unsigned integer for every
+/// sample and is `constexpr` and FLOPTALLY_HOST_DEVICE.
 ///
 ///     struct dilated_window {                                  // every `step`-th of the last `tokens` tokens
 ///         std::int32_t tokens, step;

@@ -20,9 +20,9 @@ namespace floptally::inline v0_3 {
 /// keys, and the first tile starts at the first query. With 1 x 1 tiles the result is `mask::pairs`. Pairs in excess of
 /// `mask::pairs` are wasted work. Neither MFU nor HFU counts them.
 ///
-/// The time of `executed_pairs` is proportional to the number of rows of tiles. Throws `error` for a statistic that
-/// cannot list the keys of a query. An example is top-k, because its keys depend on the data. Throws `overflow` above
-/// 64 bits.
+/// The run time of `executed_pairs` is proportional to the number of tiles along the queries. Throws `error` for a
+/// statistic that cannot list the keys of a query. An example is top-k, because its keys depend on the data. Throws
+/// `overflow` above 64 bits.
 [[nodiscard]] constexpr std::uint64_t executed_pairs(const statistic& mask, const sequence& s, std::uint64_t block_rows,
                                                      std::uint64_t block_keys) {
     require_positive(block_rows, "block_rows");

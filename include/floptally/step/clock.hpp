@@ -7,7 +7,7 @@
 #endif
 
 /// @file
-/// Two clocks in seconds: one measures a meter's steps, the other the wall clock of its run.
+/// Two clocks in seconds: a steady clock for the durations of steps, and the time since 1970.
 
 namespace floptally::inline v0_3 {
 

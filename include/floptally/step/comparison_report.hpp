@@ -30,7 +30,7 @@ struct observed_report {
     /// The FLOPs of a step according to the dashboard's number or to the mean rate of the log.
     observed_work work;
     std::vector<observed_candidate> matches{};  ///< conventions whose FLOPs equal `work` after rounding
-    observed_candidate nearest{};  ///< the convention with the nearest FLOPs; only set if `matches` is empty
+    observed_candidate nearest{};  ///< the convention whose FLOPs are nearest to `work`; only set if `matches` is empty
     std::optional<observed_log> log{};
 };
 
@@ -44,7 +44,7 @@ struct comparison_report {
 
 namespace detail {
 
-/// Removes all conventions except the named one from a report. An empty name removes nothing.
+/// Removes all conventions from a report except the one called `name`. If `name` is empty, removes nothing.
 inline void list_only(comparison_report& report, std::string_view name) {
     if (!name.empty()) {
         std::erase_if(report.conventions, [name](const compared_convention& line) { return line.how.name != name; });
@@ -72,8 +72,8 @@ inline void list_only(comparison_report& report, std::string_view name) {
     return report;
 }
 
-/// Compares the numbers in a trainer's log with the count of each convention. `step` has the known time, GPUs and peak
-/// of the logged steps.
+/// Compares the numbers in a trainer's log with the FLOPs under each convention. `step` has the time, GPUs and peak of
+/// the logged steps, as far as they are known.
 [[nodiscard]] inline comparison_report comparison_of(std::string model_type, const convention_comparison& model,
                                                      const tally& batch, std::string_view only, observed_log log,
                                                      const observed_step& step = {}) {
@@ -90,7 +90,8 @@ inline void list_only(comparison_report& report, std::string_view name) {
 
 namespace detail {
 
-/// Returns the FLOPs that one cause adds or removes, with a sign and in groups of three digits: "+6 442 450 944".
+/// Returns the FLOPs by which one cause raises or lowers a convention's result, with a sign and in groups of three
+/// digits: "+6 442 450 944".
 [[nodiscard]] inline std::string signed_digits(const convention_term& term) {
     std::string digits = term.difference();
     const bool is_less = digits.front() == '-';
@@ -132,7 +133,7 @@ namespace detail {
     return section;
 }
 
-/// Rescales a dashboard's number to the exact FLOP count. Keeps its unit and number of digits.
+/// Returns the number that the dashboard would show for `exact` FLOPs, with the same unit and number of decimals.
 [[nodiscard]] inline std::string as_observed(const observed_report& observed, double exact) {
     const auto [number, decimals, unit] = parts_of_observed(observed.text);
     const double value = number_of_text<double>(number).value_or(0);

@@ -38,9 +38,9 @@ struct trainer_layout {
     parallel_sizes sizes{};
     std::string order{megatron_order};  ///< order of the parallel axes of dense layers, the fastest-varying first
     std::string expert_order{};         ///< order of the parallel axes of experts; empty: it follows from `order`
-    /// The states that data-parallel ranks shard. Empty: the settings do not specify it.
+    /// The states (optimizer, gradients, weights) that data-parallel ranks shard. Empty if the settings do not say.
     std::optional<zero_stage> sharded{};
-    /// True if sequence parallelism is on; empty: the settings do not specify it.
+    /// True if sequence parallelism is on. Empty if the settings do not say.
     std::optional<bool> sequence_parallel{};
 
     /// Returns the `parallel_layout` of one rank: the sizes and orders of the axes, and the rank's place in them.
@@ -60,8 +60,8 @@ struct trainer_layout {
 
 namespace floptally::inline v0_3::detail {
 
-/// Reads a trainer's settings. Each setting is a name with a value, in arguments of a command line, TOML, JSON, YAML
-/// or Python. One table of names covers all trainers.
+/// Reads a trainer's settings. Each setting is a name with a value, in arguments of a command line, TOML, JSON, YAML or
+/// Python. The reader knows the names of settings of all supported trainers.
 class layout_reader {
   public:
     layout_reader(std::string_view text, std::optional<std::uint64_t> world_size)
@@ -152,7 +152,7 @@ class layout_reader {
                                            {"sequence_parallel", meaning::sequence_parallel},
                                            {"use_tp_pp_dp_mapping", meaning::pp_before_dp}};
 
-    /// Returns the text without comments. Lines that a shell would continue are joined.
+    /// Returns the text of the settings without comments. Joins lines that end in a backslash.
     [[nodiscard]] static std::string without_comments(std::string_view text) {
         std::string plain;
         for (std::size_t i = 0; i < text.size(); ++i) {
@@ -474,7 +474,7 @@ class layout_reader {
             return true;
         }
         const std::uint64_t size = positive(value, name);
-        derives_replicas_ = derives_replicas_ || name == "mics_shard_size";  // MiCS: all ranks form groups of this size
+        derives_replicas_ = derives_replicas_ || name == "mics_shard_size";  // MiCS: a replica is a group of this size
         // torchtitan and DeepSpeed do not split experts over tensor-parallel ranks unless the settings say so.
         whole_experts_ = whole_experts_ || name == "expert_parallel_degree" || name == "ep_size";
         std::optional<std::uint64_t>* const sizes[] = {&dp_, &dp_replicate_, &dp_shard_, &cp_,       &tp_,
@@ -550,7 +550,7 @@ class layout_reader {
         if (world_size_ && *world_size_ != sizes.world_size()) {
             refuse("world_size", {"must be dp x cp x tp x pp = ", sizes.world_size(), ", got ", *world_size_});
         }
-        static_cast<void>(layout.seen_from(0));  // throws for sizes that are not divisible
+        static_cast<void>(layout.seen_from(0));  // throws if the parallel sizes do not fit together
         const std::optional<std::uint64_t> expert_dp =
             expert_shard_ ? std::optional(*expert_shard_ * sizes.dp_replicate) : expert_dp_;
         if (expert_dp && *expert_dp != sizes.expert_dp()) {

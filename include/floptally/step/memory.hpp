@@ -8,7 +8,7 @@
 
 /// @file
 /// Counts the bytes of a step that do not depend on the implementation: logits, weights, gradients, optimizer state.
-/// Activations depend on the implementation and are not counted here. docs/plans.md has the tables and their sources.
+/// Activations depend on the implementation and are not counted here. docs/plans.md has tables of bytes, with sources.
 
 namespace floptally::inline v0_3 {
 

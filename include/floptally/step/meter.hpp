@@ -197,8 +197,8 @@ class meter {
           seconds_clock clock = steady_seconds)
         : meter(flop_counter(model, conventions::exact, plan), std::move(hardware), std::move(ranks),
                 std::move(clock)) {}
-    /// Makes a meter for a known GPU at the bf16 peak of its datasheet. The number of GPUs is the number of ranks of
-    /// the reduction, or 1 without a reduction. For another precision pass `hardware_of(part, precision::fp8)`.
+    /// Makes a meter for the accelerator `gpu` at the bf16 peak of its datasheet. The number of GPUs is the number of
+    /// ranks of the reduction, or 1 without a reduction. For another precision pass `hardware_of(gpu, precision::fp8)`.
     template <counted_model Model>
     meter(const Model& model, const training_plan& plan, const accelerator& gpu, rank_sum ranks = {},
           seconds_clock clock = steady_seconds)

@@ -23,16 +23,16 @@
 
 namespace floptally::inline v0_3 {
 
-/// The exact run totals of a meter as plain data. They include the library version, the convention and the masks of the
-/// count.
+/// The exact run totals of a meter as plain data. They include the library version, the convention, and the names of
+/// the attention masks that were counted.
 struct meter_state {
     std::string version{};
     std::uint64_t numbers{};  ///< `numbers_version`: changes when the library counts differently
     std::string convention{};
     std::vector<std::string> masks{};
     std::vector<std::uint64_t> accumulators{};  ///< the accumulators of the run's tally
-    /// Names of the masks whose amounts were measured. `accumulators` does not show this: a measured 0 and a missing
-    /// measurement look the same there.
+    /// Names of the statistics whose amounts the caller measured (`tally::add_measured`). `accumulators` does not show
+    /// this: a measured 0 and a missing measurement look the same there.
     std::vector<std::string> measured{};
     step_series run{};                       ///< totals of the run without the tally, whose sums are in `accumulators`
     std::optional<goodput_state> goodput{};  ///< the run's wall clock, if it has begun

@@ -21,7 +21,7 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The MFU of a step whose parts run in different precisions.
+/// The MFU of a step whose components or layers run in different precisions.
 
 namespace floptally::inline v0_3 {
 
@@ -42,15 +42,15 @@ struct work_at_peak {
 
 /// The MFU of a step in several precisions, and the mean peak to which it refers.
 struct mixed_precision_rate {
-    double mfu = 0;  ///< Σ (time that each piece of work needs at its own peak) ÷ time of the step
+    double mfu = 0;  ///< Σ (time of useful FLOPs at the peak of their precision) ÷ time of the step
     /// The mean peak of one GPU in TFLOP/s, weighted by time: `mfu` is useful FLOPs ÷ (GPU-seconds x `peak_tflops`).
     double peak_tflops = 0;
 
     [[nodiscard]] friend bool operator==(const mixed_precision_rate&, const mixed_precision_rate&) = default;
 };
 
-/// Splits the FLOPs of a model by precision. If two settings name the same work, the later one counts. Work that no
-/// setting names runs at `peak_tflops`.
+/// Splits the FLOPs of a model by precision. If two settings apply to the same FLOPs, the later setting wins. FLOPs to
+/// which no setting applies run at `peak_tflops`.
 class mixed_precision {
   public:
     /// Makes the split from settings that apply to components in all layers (`precision_setting::layers` is empty).
@@ -130,8 +130,8 @@ class mixed_precision {
     [[nodiscard]] const flop_counter& whole() const { return whole_; }
 
   private:
-    /// The layers to which the same settings apply, and a counter of their FLOPs. Parts outside the layers are in the
-    /// group without settings.
+    /// The layers to which the same settings apply, and a counter of their FLOPs. Work outside the layers (the
+    /// embedding, the head) is in the group without settings.
     struct layer_group {
         /// For each setting: true if it applies to these layers. Empty if no setting has layers.
         std::vector<bool> applied;
@@ -167,7 +167,7 @@ class mixed_precision {
         return end;
     }
 
-    /// Returns a flag for each setting: true if its layers include this layer.
+    /// Returns a flag for each precision setting: true if the setting names layers and `layer` is one of them.
     [[nodiscard]] std::vector<bool> applied_to(std::uint64_t layer) const {
         std::vector<bool> applied;
         for (const precision_setting& setting : settings_) {
@@ -176,8 +176,8 @@ class mixed_precision {
         return applied;
     }
 
-    /// Returns the distinct results of `applied_to` over all layers. The first result has only false, for the parts
-    /// outside the layers.
+    /// Returns the distinct results of `applied_to` over all layers. The first result has only false: it is for the
+    /// work outside the layers (the embedding, the head).
     [[nodiscard]] std::vector<std::vector<bool>> setting_sets(std::span<const model_part> parts) const {
         std::vector<std::vector<bool>> sets{std::vector<bool>(settings_.size(), false)};
         for (std::uint64_t layer = 0; layer < layers_of(parts); ++layer) {
@@ -193,8 +193,8 @@ class mixed_precision {
         return sets;
     }
 
-    /// Returns all parts. Marks parts with other settings than `applied` as `elsewhere`: the FLOPs of such parts do not
-    /// count, but gradients still flow through them.
+    /// Returns all parts of the model. Marks parts with other settings than `applied` as `elsewhere`: the FLOPs of such
+    /// parts are left out, but gradients still flow through them.
     [[nodiscard]] std::vector<model_part> only(std::span<const model_part> parts,
                                                const std::vector<bool>& applied) const {
         const bool outside = applied == std::vector<bool>(settings_.size(), false);

@@ -100,7 +100,7 @@ inline void require_module(const step_module& entry, std::size_t index, const me
     }
 }
 
-/// Returns the highest peak of each rank that runs a module.
+/// Returns for each rank that runs a module the highest peak of the modules on this rank.
 [[nodiscard]] inline std::vector<double> peaks_of_ranks(std::span<const step_module> modules, std::uint64_t world) {
     std::vector<std::pair<std::uint64_t, double>> all;
     for (std::size_t i = 0; i < modules.size(); ++i) {
@@ -127,7 +127,8 @@ inline void require_module(const step_module& entry, std::size_t index, const me
     return peaks;
 }
 
-/// Returns the sum of peaks. Adds equal peaks as one product, so that the order of ranks does not change the result.
+/// Returns the sum of peaks. Multiplies equal peaks by their number, so that the order of ranks does not change the
+/// result.
 [[nodiscard]] inline double sum_of_peaks(std::vector<double> peaks) {
     std::sort(peaks.begin(), peaks.end());
     double sum = 0;

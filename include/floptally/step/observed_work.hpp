@@ -62,7 +62,8 @@ struct observed_unit {
     double size = 1;
 };
 
-/// Reads a unit: "TFLOP", "TFLOP/s", "TFLOPS", "PFLOP/s/GPU", "%". "FLOPs" with a small s is a count, "FLOPS" a rate.
+/// Reads a unit: "TFLOP", "TFLOP/s", "TFLOPS", "PFLOP/s/GPU", "%". "FLOPs" with a small s means FLOPs, "FLOPS" means
+/// FLOP/s.
 [[nodiscard]] inline std::optional<observed_unit> observed_unit_named(std::string_view text) {
     if (text == "%") {
         return observed_unit{observed_unit::kind::share, 0.01};
@@ -101,8 +102,8 @@ struct observed_text {
 /// Converts a number from a dashboard to the FLOPs of the step: "402TFLOP/s" (of one GPU), "3.21PFLOP" (of the step) or
 /// "40.7%" (an MFU). A rate needs the step's seconds and GPUs. An MFU also needs the peak.
 ///
-/// Throws an `error` that names "observed" if the text is no number with such a unit. Throws an `error` that names
-/// "seconds", "gpus" or "peak_tflops" if that value is missing or not above 0.
+/// Throws an `error` that names "observed" if the text is not a number above 0 with a unit of FLOP, FLOP/s or %. Throws
+/// an `error` that names "seconds", "gpus" or "peak_tflops" if that value is missing or not above 0.
 [[nodiscard]] inline observed_work observed_work_of(std::string_view text, const observed_step& step) {
     const auto [number, decimals, written] = detail::parts_of_observed(text);
     std::string_view word = written;
@@ -168,8 +169,8 @@ struct observed_log {
 
 namespace detail {
 
-/// Returns (sequences in the batch) ÷ (sequences in the step that a log line prints); 1 if the line prints no number of
-/// sequences.
+/// Returns which multiple or fraction of a step the batch is: the batch's number of sequences ÷ the step's number of
+/// sequences in the log line. Returns 1 if the line prints no number of sequences.
 [[nodiscard]] inline printed_number share_of(const trainer_line& line, const tally& batch) {
     if (!line.samples) {
         return {1, 1};
@@ -250,8 +251,9 @@ namespace detail {
 /// number of tokens is neither the batch's number of tokens nor its number of slots. The line prints its number of
 /// tokens, or tokens per second and the step time. Differences up to 1 % are ignored, because clocks differ.
 ///
-/// Throws an `error` that names "log" if the log has no known lines, or lines of two trainers. Throws an `error` that
-/// names "gpus" or "peak_tflops" if that value is missing and a line's rate cannot be converted without it.
+/// Throws an `error` that names "log" if no line of the log has a rate or FLOPs, or if lines of two trainers are mixed.
+/// Throws an `error` that names "gpus" or "peak_tflops" if that value is missing and a line's rate cannot be converted
+/// without it.
 [[nodiscard]] inline observed_log observed_log_of(std::istream& text, const tally& batch, const observed_step& step) {
     constexpr double clocks = 0.01;
     observed_log log;
@@ -303,8 +305,9 @@ struct observed_factor {
     std::string cause{};  ///< the reason for the factor: "not divided by the 8 GPUs"
 };
 
-/// Returns the constant factors by which numbers of dashboards and logs are often wrong. Causes are the number of
-/// GPUs, a forward counted as a training step, units of 1000 or 1024, and parts of the batch. All factors differ.
+/// Returns the constant factors by which numbers of dashboards and logs are often wrong. Possible causes are the number
+/// of GPUs, a forward taken for a training step, 1000 and 1024 confused in a unit, and a batch that is not the whole
+/// step. All factors differ.
 [[nodiscard]] inline std::vector<observed_factor> observed_factors(const tally& batch, const observed_step& step) {
     std::vector<observed_factor> factors;
     const auto add = [&factors](double value, std::string cause) {
@@ -364,8 +367,8 @@ struct observed_candidate {
 
 namespace detail {
 
-/// Searches for the conventions and views that explain the most observed numbers. A second view of a convention is a
-/// candidate only if its FLOPs differ from those of the first.
+/// Searches for the conventions and views that explain the most observed numbers. A second view of a convention is
+/// listed only if its FLOPs differ from those of the first.
 class candidate_search {
   public:
     candidate_search(std::span<const observed_work> observed, const convention_comparison& model, const tally& batch)
@@ -375,7 +378,7 @@ class candidate_search {
         }
     }
 
-    /// Returns the candidates that count under the plan of the step.
+    /// Returns the conventions and views that explain the most observed numbers under the plan of the step.
     [[nodiscard]] std::vector<observed_candidate> by_plan(const observed_factor& factor = {}) {
         begin();
         for (std::size_t i = 0; i < planned_.size(); ++i) {
@@ -384,7 +387,8 @@ class candidate_search {
         return end();
     }
 
-    /// Returns the candidates that count under a plan that a tool may assume.
+    /// Returns the conventions and views that explain the most observed numbers under a plan that a tool may have
+    /// assumed.
     [[nodiscard]] std::vector<observed_candidate> by_assumed_plans(const observed_factor& factor = {}) {
         const std::vector<assumed_plan> plans = model_.assumed();
         begin();
@@ -401,8 +405,9 @@ class candidate_search {
         return end();
     }
 
-    /// Runs a search with each of the constant factors (`observed_factors`). Returns the candidates of the factor that
-    /// explains the most numbers, or of several factors that explain equally many.
+    /// Runs a search with each of the constant factors (`observed_factors`). Returns the conventions and views found
+    /// with the factor that explains the most numbers. If several factors explain equally many, returns those of all of
+    /// them.
     template <class Search>
     [[nodiscard]] std::vector<observed_candidate> best_of(const std::vector<observed_factor>& factors, Search search) {
         std::vector<observed_candidate> best;
@@ -434,8 +439,8 @@ class candidate_search {
         most_ = (observed_.size() + 1) / 2;
     }
 
-    /// Adds the conventions whose FLOPs explain the observed numbers. `plan` is the plan that a tool may assume, or
-    /// null for the plan of the step. Skips FLOPs that were already tried (`known`). If `plan` is not
+    /// Adds the conventions whose FLOPs explain the observed numbers to the results. `plan` is a plan that a tool may
+    /// have assumed, or null for the plan of the step. Skips FLOPs that were already tried (`known`). If `plan` is not
     /// null, the last element of `known` has the FLOPs under the plan of the step.
     void add(view seen, const std::vector<flops>& totals, std::span<const std::vector<flops>> known,
              const assumed_plan* plan, const observed_factor& factor) {

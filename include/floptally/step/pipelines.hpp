@@ -40,8 +40,8 @@ namespace floptally::inline v0_3 {
 /// the same scale, so that replicas can be compared.
 class pipeline_times {
   public:
-    /// Takes the parts of a whole model, or of one tensor-parallel rank. Work that no setting names runs at
-    /// `peak_tflops`.
+    /// `model` has the parts of a whole model, or those of one tensor-parallel rank. Work to which no precision setting
+    /// applies runs at `peak_tflops`.
     pipeline_times(std::span<const model_part> model, const pipeline_split& split, const training_plan& plan,
                    double peak_tflops, std::span<const precision_setting> settings = {})
         : peak_tflops_(peak_tflops) {
@@ -117,7 +117,8 @@ class pipeline_times {
   private:
     using passes = std::array<uint128, 3>;  ///< times of forward, backward_data with recompute, backward_weights
 
-    /// Returns the settings that apply to a chunk: those for one of its components, and those without a component.
+    /// Returns the precision settings that apply to a chunk: those for one of its components, and those for all
+    /// components.
     [[nodiscard]] static std::vector<precision_setting> settings_of(const flop_counter& chunk,
                                                                     std::span<const precision_setting> settings) {
         const breakdown names = chunk.evaluate(tally{chunk.masks()});
@@ -156,7 +157,8 @@ class pipeline_times {
                    : static_cast<uint128>(std::floor(to_double(work) * (peak_tflops_ / peak_tflops) + 0.5));
     }
 
-    /// Returns the number of low bits to drop so that all sums of a pipeline fit `available` bits.
+    /// Returns the number of low bits to drop from each time so that all sums of times in a pipeline fit `available`
+    /// bits.
     [[nodiscard]] static unsigned surplus_bits(std::span<const passes> times, std::uint64_t microbatches,
                                                unsigned available = 62) {
         flops sum;

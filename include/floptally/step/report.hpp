@@ -120,7 +120,8 @@ struct report {
     return notes;
 }
 
-/// Returns the masks that the tally of a batch needs: those of the model and additional ones for the convention.
+/// Returns the attention masks that the tally of a batch needs: those of the model, and others that the convention
+/// needs.
 [[nodiscard]] inline mask_set counted_masks(const cost& model, const flop_counter& counter) {
     mask_set all = model.masks();
     for (const statistic& needed : counter.masks()) {

@@ -59,7 +59,7 @@ namespace detail {
     return whole == flops{} ? table_cell{"-"} : number_cell(100 * to_double(part) / to_double(whole), 2, " %");
 }
 
-/// Returns the column of names. It has the same width and alignment in all sections.
+/// Returns the first column of a section, which has the names of the rows. It is equally wide in all sections.
 [[nodiscard]] inline table_column name_column(std::string_view name = "") {
     return {std::string(name), cell_side::left, 28};
 }

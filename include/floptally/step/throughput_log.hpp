@@ -116,7 +116,7 @@ namespace detail {
 }
 
 /// Returns the position where the log line of a layer begins in the text, or npos. Such a line begins with two words in
-/// brackets. The second word is a known pass, or "tokens" follows it.
+/// brackets. The second word is the name of a pass ("bwd"), or "tokens" follows it.
 [[nodiscard]] inline std::size_t find_layer_line(std::string_view text) {
     for (std::size_t at = text.find('['); at != std::string_view::npos; at = text.find('[', at + 1)) {
         std::string layer;

@@ -20,7 +20,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// The cause of a time that was measured outside the counted kernels.
+/// The cause of a time in which no kernels with counted FLOPs run.
 enum class apart_kind : std::uint8_t {
     unsaid,         ///< not set: the cause follows from the name of the time (`apart_kind_named`)
     communication,  ///< exposed communication measured on one rank, including the wait for other ranks
@@ -36,7 +36,7 @@ enum class apart_kind : std::uint8_t {
 inline constexpr const char* apart_kind_names[] = {"unsaid",    "communication", "transfer", "data_wait",
                                                    "optimizer", "elementwise",   "launches", "other"};
 
-/// A time that was measured outside the counted kernels: data wait, exposed communication, optimizer.
+/// A time in which no kernels with counted FLOPs run: data wait, exposed communication, optimizer.
 struct time_apart {
     std::string name;
     double seconds = 0;  ///< this time in seconds, for each working GPU
@@ -45,8 +45,8 @@ struct time_apart {
     bool is_estimate = false;          ///< true: `seconds` is an estimate, and a measurement replaces it
 };
 
-/// Returns the kind of a time with this name: "exposed_communication", "Data wait", "optimizer", "transfer", … Returns
-/// `other` for an unknown name.
+/// Returns the cause that belongs to the name of a time: "exposed_communication", "Data wait", "optimizer", "transfer",
+/// … Returns `other` for an unknown name.
 [[nodiscard]] inline apart_kind apart_kind_named(std::string_view name) {
     std::string key;
     for (const char c : name) {
@@ -78,7 +78,7 @@ struct time_apart {
 /// The time that memory-bound components need for their bytes at the memory bandwidth, in addition to the time for
 /// their FLOPs at the peak (bytes/step_bytes.hpp).
 struct time_at_memory {
-    double gpu_seconds = 0;  ///< this time in seconds, summed over all GPUs (`memory_bound_seconds`)
+    double gpu_seconds = 0;  ///< the additional time in seconds, summed over all GPUs (`memory_bound_seconds`)
     std::string assumed{};
 };
 
@@ -86,10 +86,11 @@ struct time_at_memory {
 /// the last line.
 struct time_breakdown {
     measurement step{};  ///< time of the step, number of all GPUs of the job, and the peak to which the MFU refers
-    /// FLOPs of all ranks for each peak. Work that several ranks repeat counts once: count the FLOPs with a plan
+    /// FLOPs of all ranks for each peak. Work that several ranks repeat counts only once. Count the FLOPs with a plan
     /// whose `repeated` is empty.
     std::vector<work_at_peak> work{};
-    /// FLOPs as in `work`, but repeated work counts for each rank: count the FLOPs with a plan that sets `repeated`.
+    /// FLOPs as in `work`, but work that several ranks repeat counts once for each of these ranks. Count the FLOPs with
+    /// a plan that sets `repeated`.
     std::optional<std::vector<work_at_peak>> repeated{};
     /// Additional FLOPs of attention kernels on masked keys, because kernels compute whole tiles.
     std::optional<std::vector<work_at_peak>> masked_tiles{};
@@ -120,7 +121,7 @@ struct time_breakdown {
 
 namespace detail {
 
-/// Returns the GPU-seconds that FLOPs need at their peaks. `flops_of` chooses which FLOPs of a breakdown count.
+/// Returns the GPU-seconds that FLOPs need at their peaks. `flops_of` returns the FLOPs of a breakdown in some view.
 template <class Flops>
 [[nodiscard]] double seconds_at_peaks(const std::vector<work_at_peak>& pieces, Flops flops_of) {
     double seconds = 0;

@@ -18,8 +18,8 @@ enum class work_unit : bool { flops, macs };
 /// The names of the units in options and arguments.
 inline constexpr const char* work_unit_names[] = {"flops", "macs"};
 
-/// Returns the work as an exact number of units. Throws an error if the number of MACs is not whole. Some conventions
-/// give such work: half of an odd number of attended pairs, or additions without a multiplication.
+/// Returns the work as an exact number of FLOPs or MACs. Throws an `error` if the number of MACs is not whole. Some
+/// conventions give such work: half of an odd number of attended pairs, or additions without a multiplication.
 [[nodiscard]] inline uint128 in_unit(flops work, work_unit unit) {
     if (unit == work_unit::flops) {
         return work.value();

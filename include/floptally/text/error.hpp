@@ -60,8 +60,8 @@ inline void require_utf8(std::string_view name, std::string_view field) {
     }
 }
 
-/// Calls `call` and renames the input in its errors. The name `name` (or "name[3]", an element) becomes `field`, the
-/// name that the user knows. All other errors pass unchanged.
+/// Calls `call`. If it throws an `error` that names the input `name`, or an element such as "name[3]", the error is
+/// thrown with `field` in place of `name`. All other errors pass unchanged.
 template <class Call>
 constexpr void with_renamed_field(std::string_view name, std::string_view field, Call call) {
     try {

@@ -258,8 +258,8 @@ class component_waterfall {
         }
     }
 
-    /// Appends a line. Each of its integers is the rounded sum up to this line minus the rounded sum up to the line
-    /// before. So the integers of all lines add up exactly.
+    /// Appends a line. Each time of the line, in nanoseconds, is the rounded sum of times up to this line minus the
+    /// rounded sum up to the line before. So the times of all lines add up exactly.
     void put(component_line line, const work& sum, std::int64_t until) {
         line.gpu_nanoseconds = until - time_;
         time_ = until;

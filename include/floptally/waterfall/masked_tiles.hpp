@@ -84,8 +84,8 @@ class masked_tiles : public adds_batches<masked_tiles> {
         return sum;
     }
 
-    /// Returns the FLOPs of the masked pairs, grouped by peak, lowest peak first. `settings` and the stated peak
-    /// `peak_tflops` give the peak of each product.
+    /// Returns the FLOPs of the masked pairs, grouped by peak, lowest peak first. A component runs at the peak in
+    /// `settings`, or else at `peak_tflops`.
     [[nodiscard]] std::vector<work_at_peak> by_peak(const training_plan& plan, double peak_tflops,
                                                     const std::vector<precision_setting>& settings) const {
         std::map<double, breakdown> work_at;
@@ -110,8 +110,8 @@ class masked_tiles : public adds_batches<masked_tiles> {
                (entry.kind == term::scores || entry.kind == term::values);
     }
 
-    /// Calls `each(masked, attended, parts)` for each mask. `masked` and `attended` are numbers of pairs. `parts` are
-    /// the model's parts, in which only attention with that mask has a cost.
+    /// Calls `each(masked, attended, parts)` for each attention mask. `masked` and `attended` are numbers of pairs.
+    /// `parts` are the model's parts, in which only attention with that mask has a cost.
     template <class Each>
     void for_each_mask(Each each) const {
         for (std::size_t i = 0; i < masks_.size(); ++i) {

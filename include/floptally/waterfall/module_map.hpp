@@ -62,7 +62,7 @@ namespace detail {
 
 struct module_names {
     std::string_view part;
-    std::string_view patterns;  ///< patterns, separated by blanks
+    std::string_view patterns;  ///< patterns for names of modules, separated by blanks
 };
 
 /// Patterns for common names of modules. Spans of `record_function` have the names of attributes ("mlp"), and spans of
@@ -104,7 +104,7 @@ inline constexpr module_names usual_modules[] = {
 
 }  // namespace detail
 
-/// Maps spans of a trace to parts of the work. The first pattern that matches a span gives the part.
+/// Maps spans of a trace to parts of the work. The first pattern that matches a span gives the part of the work.
 class module_map {
   public:
     /// Creates a map. The patterns in `own` take precedence over the usual names.
@@ -126,8 +126,9 @@ class module_map {
         }
     }
 
-    /// Returns the part for a span: a path, "op:NAME" or "kernel:NAME". Empty if no pattern matches. If a path contains
-    /// "vision", "visual" or "audio", a usual name gets that tower as its prefix: "vision.mlp".
+    /// Returns the part of the work that runs in a span: a path, "op:NAME" or "kernel:NAME". Empty if no pattern
+    /// matches. If a path contains "vision", "visual" or "audio", a name from `usual_modules` gets the name of that
+    /// tower as its prefix: "vision.mlp".
     [[nodiscard]] std::string part_of(std::string_view span) const {
         const std::string_view kind = detail::kind_of_span(span);
         for (std::size_t i = 0; i < patterns_.size(); ++i) {

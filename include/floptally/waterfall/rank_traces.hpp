@@ -108,7 +108,7 @@ inline std::uint64_t tell_waiting(std::span<trace> ranks, const module_map& modu
 /// How one rank spends the time of a step. All times are in seconds of one GPU.
 struct rank_line {
     double seconds = 0;
-    double computing = 0;  ///< time of kernels with counted work, and of kernels that match no pattern
+    double computing = 0;  ///< time of kernels with counted work, and of kernels unknown to the `module_map`
     double other = 0;      ///< time of the optimizer, data loading and element-wise kernels
     double transfer = 0;   ///< communication while no computation runs, without waiting for other ranks
     double waiting = 0;    ///< waiting for other ranks inside communication, while no computation runs
@@ -140,8 +140,7 @@ struct traced_step {
     return timed;
 }
 
-/// Removes from a time breakdown the kinds of time that the traces measure, because the table by component lists them
-/// itself.
+/// Removes the times that the traces measure from a time breakdown. The table by component has its own lines for them.
 [[nodiscard]] inline time_breakdown without_traced(time_breakdown timed, const traced_step& traced) {
     std::erase_if(timed.apart, [&traced](const time_apart& time) {
         return std::any_of(traced.apart.begin(), traced.apart.end(),

@@ -173,7 +173,7 @@ struct part_group {
     std::int64_t backward = 0;
 };
 
-/// Adds a part of a trace to the groups. All groups that share a component with the part are merged with it.
+/// Adds a part of a trace to `groups`. All groups that share a component with the part are merged with it.
 inline void add_part(std::vector<part_group>& groups, part_group part) {
     const auto shares = [&part](const part_group& other) {
         return std::any_of(other.components.begin(), other.components.end(), [&part](const std::string& name) {
@@ -231,11 +231,11 @@ namespace floptally::inline v0_3 {
 
 /// The nanoseconds of one part of the work in a trace, summed over all devices and steps.
 struct trace_time {
-    std::string part{};  ///< name of the part from the matching pattern; if no pattern matches, a description of the
-                         ///< time
+    std::string part{};  ///< name of the part from the `module_map`; if no pattern of the map matches, a description of
+                         ///< the time
     std::int64_t forward = 0;
     std::int64_t backward = 0;
-    bool is_known = true;  ///< false if no pattern matches
+    bool is_known = true;  ///< false if no pattern of the `module_map` matches
 };
 
 /// The name of the part for the time in which communication kernels wait for other ranks. Traces have this part only
@@ -278,8 +278,9 @@ class trace_times {
         list_times(recorded, spans, time_by_key);
     }
 
-    /// Returns the times of the parts, in the order of their first match. Then follow the time that matches no pattern,
-    /// and the time in which nothing ran. The times add up to `nanoseconds()`.
+    /// Returns the time of each part of the work, in the order in which the parts first occur in the trace. Then follow
+    /// the time of events that match no pattern of the `module_map`, and the time in which nothing ran. The times add
+    /// up to `nanoseconds()`.
     [[nodiscard]] std::span<const trace_time> times() const { return times_; }
     /// Returns the nanoseconds of all steps over all devices.
     [[nodiscard]] std::int64_t nanoseconds() const { return nanoseconds_; }
@@ -304,7 +305,7 @@ class trace_times {
     }
     /// Returns for how many seconds of a step communication overlaps with computation on one device.
     [[nodiscard]] double hidden() const { return seconds_per_step(hidden_); }
-    /// Returns notes about time that matches no pattern and about events that are left out.
+    /// Returns notes about time that matches no pattern of the `module_map`, and about events that are left out.
     [[nodiscard]] std::span<const std::string> notes() const { return notes_; }
 
     /// Returns the seconds that each part of a step takes on one device. Pass the result to `component_waterfall` to
@@ -312,8 +313,8 @@ class trace_times {
     ///
     /// A part without a component in `work` is time without FLOPs. Parts that share a component are merged. If the
     /// trace has only forward time of a part although its components have backward FLOPs, the part's time covers the
-    /// forward pass alone. The same holds for the backward. Time that matches no pattern is left out. Such time and
-    /// the work that ran in it belong to the rest of the step, which was not measured.
+    /// forward pass alone. The same holds for the backward. Time that matches no pattern of the `module_map` is left
+    /// out. Such time and the work that ran in it belong to the rest of the step, which was not measured.
     [[nodiscard]] std::vector<timed_part> parts(const breakdown& work) const {
         std::vector<detail::part_group> groups;
         for (const trace_time& time : times_) {
@@ -384,7 +385,8 @@ class trace_times {
     }
 
   private:
-    /// this bit in a key means that no pattern matches; the other bits are then the index of the event's name
+    /// this bit in a key means that no pattern of the `module_map` matches; the other bits are then the index of the
+    /// event's name
     static constexpr std::uint64_t unknown = std::uint64_t{1} << 63U;
     static constexpr std::uint64_t waiting_key = std::uint64_t{1} << 62U;
 
@@ -487,7 +489,7 @@ class trace_times {
     }
 
     [[nodiscard]] const char* idle_part() const { return on_gpu_ ? "no kernel runs" : "no operator runs"; }
-    /// Returns a time in milliseconds of one step on one device, with as many digits as the table shows.
+    /// Returns a time in milliseconds of one step on one device, with three decimals.
     [[nodiscard]] std::string milliseconds_a_step(std::int64_t time) const {
         return detail::fixed_decimal(1e3 * seconds_per_step(time), 3);
     }

@@ -28,11 +28,11 @@ namespace floptally::inline v0_3 {
 /// A step's time line by line: the useful work at the peak, then each cause of lost time, up to the whole step. Each
 /// line says how many points of the MFU its cause costs.
 ///
-/// The time of each product is computed at the peak of its precision. Idle time from imbalance and from a pipeline's
-/// bubble is not measured. The waterfall assumes that it is the same fraction of the step as if all kernels ran at
-/// their peak. This is correct if kernels reach the same fraction of their peak on all ranks. A rank waits inside its
-/// communication. If the waiting is known, the line of measured communication (`apart_kind::communication`) excludes
-/// it.
+/// The time of work is computed at the peak of the work's precision. Idle time from imbalance and from a
+/// pipeline's bubble is not measured. The waterfall assumes that it is the same fraction of the step as if all kernels
+/// ran at their peak. This is correct if kernels reach the same fraction of their peak on all ranks. A rank waits
+/// inside its communication. If the waiting is known, the line of measured communication (`apart_kind::communication`)
+/// excludes it.
 class waterfall {
   public:
     explicit waterfall(const time_breakdown& timed) : gpus_(timed.step.gpus) {
@@ -106,7 +106,8 @@ class waterfall {
         set_nanoseconds(timed.step);
     }
 
-    /// Returns the lines. The first is the useful work, the last is the time that no other line explains.
+    /// Returns the lines of the waterfall. The first is the useful work, the last is the time that no other line
+    /// explains.
     [[nodiscard]] std::span<const waterfall_line> lines() const { return lines_; }
     /// Returns the MFU: useful FLOPs ÷ (seconds x GPUs x the stated peak).
     [[nodiscard]] double mfu() const { return lines_.front().share; }

@@ -82,7 +82,7 @@ struct waterfall_line {
 
 namespace detail {
 
-/// Returns the kind of line that shows a kind of time without counted work.
+/// Returns the kind of waterfall line that shows times with this cause: communication, optimizer, …
 [[nodiscard]] constexpr waterfall_step step_of(apart_kind kind) {
     switch (kind) {
         case apart_kind::communication:

@@ -31,9 +31,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns the metrics of a waterfall: each known line in per cent of the peak, the fraction of the peak that kernels
-/// reach, and the seconds of the step. The lines, including the MFU, add up to 100. A line of the kind `apart` has the
-/// metric "apart/NAME_pct". If two metrics have the same name, the later one gets a number.
+/// Returns the metrics of a waterfall: each line whose time is known in per cent of the peak, the fraction of the peak
+/// that kernels reach, and the seconds of the step. The lines, including the MFU, add up to 100. A line of the kind
+/// `apart` has the metric "apart/NAME_pct". If two metrics have the same name, the later one gets a number.
 [[nodiscard]] inline std::vector<metric> metrics(const waterfall& shown, std::string_view prefix = "waterfall/") {
     std::vector<metric> metrics_shown;
     const auto add = [&](const std::string& name, std::string_view unit, double value) {

@@ -111,9 +111,9 @@ class _Reader:
         return self._pattern("moe_layer_freq", 1, layers, lambda i, every: i % every == 0)
 
     def _linear_layers(self, layers: int, mtp: int) -> list[bool]:
-        """Returns for each layer whether its attention is linear: the decoder's layers, then those of multi-token
-        prediction. The latter repeat the decoder's last layer. Exceptions: Megatron-LM's own function continues the
-        period, and a list may also have values for multi-token prediction."""
+        """Returns for each layer whether its attention is linear: first the decoder's layers, then those of multi-token
+        prediction (MTP). MTP layers repeat the decoder's last layer, with two exceptions. Megatron-LM's own function
+        continues the period of linear_attention_freq. If the field is a list, it may have values for MTP layers."""
         if self.variant is None:
             return [False] * (layers + mtp)
         value = self.fields.get("linear_attention_freq")
@@ -123,9 +123,9 @@ class _Reader:
         return found + [found[-1]] * (layers + mtp - count)
 
     def _windowed_layers(self, layers: int, mtp: int = 0) -> list[bool]:
-        """Returns for each layer whether it has a window: the decoder's layers, then those of multi-token prediction.
-        The latter repeat the decoder's last layer. Exception: Megatron-Bridge's own function continues a period, and
-        gives them no window if there is a list."""
+        """Returns for each layer whether it has a window: first the decoder's layers, then those of multi-token
+        prediction (MTP). MTP layers repeat the decoder's last layer. In Megatron-Bridge's own function they continue
+        the period of window_attn_skip_freq instead; if the field is a list, they have no window."""
         if self.fields.get("window_size") is None or self.own == "megatron":  # Megatron-LM's function counts the square
             return [False] * (layers + mtp)
         value = self.fields.get("window_attn_skip_freq")
@@ -227,8 +227,8 @@ class _Reader:
     def _recurrent(self, projected: int, inner: int, convolution: int, state: int) -> list[Part]:
         """Adds the convolution and the state of a recurrent layer, and returns its two projections.
 
-        projected: outputs of the projection in.
-        inner: inputs of the projection out.
+        projected: number of output features of the first projection.
+        inner: number of input features of the last projection.
         convolution: weights of the convolution that one token multiplies.
         state: forward FLOPs of the state for one token.
         """

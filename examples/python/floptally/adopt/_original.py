@@ -65,9 +65,9 @@ class Prepared(Generic[Answer]):
 
 
 class Original:
-    """A trainer's own FLOPs function or class, which floptally replaces; found by its module and name. It still counts
-    if the user wants the trainer's own convention, or if floptally cannot count a model. Without the trainer installed,
-    floptally counts."""
+    """A trainer's own FLOPs function or class, which floptally replaces; found by its module and name. The original
+    still counts if the user wants the trainer's own convention, or if floptally cannot count a model. Without the
+    trainer installed, floptally counts."""
 
     def __init__(self, trainer: str, module: str, name: str) -> None:
         self.trainer = trainer

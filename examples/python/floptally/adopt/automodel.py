@@ -63,5 +63,6 @@ def get_flops_formula_for_hf_config(
 
 
 def _own(config: ConfigLike, plan: Plan | None) -> Count:
-    """Returns a count by floptally's preset of Automodel's formulas, for a program without Automodel and for a plan."""
+    """Returns floptally's count by Automodel's formulas. Used if Automodel is not installed, or if a plan was
+    passed."""
     return Count(cost(config), _PRESETS.get(model_type_of(config), "nemo_automodel"), plan)

@@ -31,8 +31,8 @@ def _compute_non_attn_per_token_flops(
     Args:
         model_config_dict: the configuration as a dict.
         use_padded_vocab: counts the lm_head as kernels run it.
-        convention: BioNeMo's own by default. A convention that counts causal pairs, (n² + n)/2, has half of their FLOPs
-            here and half in the factor of Σn².
+        convention: BioNeMo's own by default. If a convention counts causal pairs, (n² + n)/2 for n tokens, the part
+            n/2 is counted here and the part n²/2 in the factor of Σn².
         compare: also runs BioNeMo's own function and logs both numbers.
     """
     return _per_token.answer(
@@ -66,7 +66,7 @@ def _compute_attn_flop_coeff(
 def _attn_work_from_batch(batch: Any, device: Any = None, cp_size: int = 1, include_padding: bool = False) -> Any:
     """Returns Σn² over the whole sequences of a batch, as a tensor of one int64.
 
-    Same as BioNeMo's own function for the batches that that function supports. `cu_seq_lens_q_real` or `num_real_seqs`
+    Equals BioNeMo's own function for all batches that BioNeMo supports. `cu_seq_lens_q_real` or `num_real_seqs`
     says which sequences are real if `pad_to_multiple_of` appended a mock sequence to `cu_seq_lens_q`. Without padding,
     only real sequences count.
     """

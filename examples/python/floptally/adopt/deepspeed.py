@@ -30,7 +30,7 @@ def FlopsProfiler(
         convention: ``"exact"``, or the name of another convention.
         cost: the model's cost. By default it is read from the model's configuration, else measured by
             ``floptally.from_torch``.
-        compare: logs DeepSpeed's own total next to the count.
+        compare: logs DeepSpeed's own total next to floptally's.
     """
     from ._deepspeed import CountingProfiler
 

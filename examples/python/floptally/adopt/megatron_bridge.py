@@ -34,7 +34,7 @@ def num_floating_point_operations(
     """Returns the FLOPs of one global batch of the model that a ConfigContainer describes.
 
     Args:
-        cfg: ``cfg.model`` is read.
+        cfg: the ConfigContainer. The model's sizes are read from ``cfg.model``.
         batch_size: sequences of ``cfg.model.seq_length`` tokens, if you pass no sums.
         seqlen_sum: Σn over the sequences of the batch.
         seqlen_squared_sum: Σn² over the sequences of the batch. Without it all sequences count with n = Σn /
@@ -74,7 +74,7 @@ def num_floating_point_operations(
 
 
 def _as_taken(function: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Returns the first arguments, as many as this version of Megatron-Bridge's function takes."""
+    """Cuts a tuple of arguments (those after cfg) to as many as this version of Megatron-Bridge's function takes."""
     known = function.__code__.co_argcount - 1 if hasattr(function, "__code__") else len(arguments)
     return arguments[:known]
 

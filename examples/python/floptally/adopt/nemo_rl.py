@@ -113,7 +113,7 @@ def _own(config: ConfigLike) -> Cost:
 
 
 def _latent(sizes: Sizes) -> Cost:
-    """Returns the cost of a model with latent attention by NeMo-RL's formula. As there, every layer has experts, one of
+    """Returns the cost of a model with latent attention by NeMo-RL's formula: every layer has experts, one of
     them shared, and multi-token prediction is not counted."""
     fields, hidden, heads = sizes.fields, sizes.hidden, sizes.heads
     nope, rope, value = (fields.integer(name) for name in ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"))

@@ -73,7 +73,7 @@ class FlopsCounter:
             forward_only: True if `delta_time` is that of a forward pass alone. The result is then three times the
                 forward, since verl divides its MFU by 3. None counts every pass as a training step. verl's MFU of a
                 forward is then wrong if you pass a plan under which a forward is not a third of a step.
-            ignored: other arguments that verl passes to formulas which do not use them.
+            ignored: other keywords of verl's function. They do not change the count.
         """
         more = {} if images_seqlens is None else {"images_seqlens": images_seqlens}
         achieved = _original.answer(

@@ -82,18 +82,22 @@ class MeterAdapter:
         Without any reduction, `gpus` are those that work on this rank's batches.
     clock: a function that returns seconds as a float. A step lasts from the end of the previous step, so waiting
         for data counts. `pause`, `restart` and `exclude` leave out evaluation and checkpoints.
-    trust_plan: True counts what the meter's plan recomputes, even if the model says otherwise.
-    verify: True runs PyTorch's own counter on the model and the first batch (`floptally.verify`). The result is in
-        `verification` and, as a line, in the notes. It takes seconds in the first step and no memory of the model's
-        size.
+    trust_plan: True counts by the meter's plan alone. False (the default) also reads the plan from the model.
+    verify: True compares the count of the first batch with PyTorch's own counter (`floptally.verify`). The result is
+        in `verification` and, as a line, in the notes. The comparison takes seconds in the first step. It runs on fake
+        tensors, so it allocates no copy of the model.
 
-    The meter's plan is what the model says (PEFT adapters, frozen weights, activation checkpointing) together with the
-    meter's `plan=`. If the two contradict each other, `watch` raises an Error.
+    Unless `trust_plan` is True, `watch` reads PEFT adapters, frozen weights and activation checkpointing from the
+    model, and adds them to the meter's plan. If the model contradicts the plan, `watch` raises an Error.
 
-    The first batch is counted at once, and raises an Error if it cannot be counted. Later batches raise no errors: the
-    meter leaves out the step of such a batch, and one RuntimeWarning says why. `batches_left_out` counts the
-    microbatches of these steps. The scalars of that interval have no rates. Ranks with a Reduction leave the step out
-    together, even the first step. A rank other than 0 warns only of an error of its own.
+    If the first batch cannot be counted, `add` raises an error. If a later batch cannot be counted, training continues:
+    the meter leaves out the whole step of this batch. One RuntimeWarning gives the reason for the first step left out.
+    `batches_left_out` is the number of microbatches in all such steps. After such a step, the next `scalars()` have
+    step times, but no rates.
+
+    Two cases leave out the first step as well, instead of raising: a meter with on_error="leave_out", and a sum over
+    ranks (by `reduce` here or in the meter). With a sum over ranks, all ranks leave out the same step. Rank 0 warns,
+    and so does each rank whose own batch cannot be counted.
     """
 
     def __init__(
@@ -149,8 +153,8 @@ class MeterAdapter:
 
     def watch(self, model: Any) -> None:
         """Reads a PyTorch model before its first step: the size of its images, which weights train, and which layers
-        recompute. The meter then counts by these facts and by its own plan. Raises an Error if the two contradict each
-        other."""
+        recompute. The meter then counts by these facts and by its own plan. Raises an Error if the model contradicts
+        the plan. With trust_plan=True only the size of the images is read."""
         self._sides = Sides.of(self.meter.cost, model)
         self._model = model if self._verify else None
         if self._trust_plan:
@@ -396,7 +400,8 @@ class MeterAdapter:
                 self._reduce(refusal)
 
     def _leave_out(self, problem: Exception, batches: int) -> None:
-        """Adds `batches` to the number of microbatches left out. The first time, warns why: `problem`."""
+        """Adds `batches` to the number of microbatches left out. Warns once, with the text of `problem`. On a rank
+        other than 0, errors of other ranks give no warning."""
         self.batches_left_out += batches
         self._left_out_since += batches
         elsewhere = getattr(problem, "field", "") == "sum" and _rank() != 0
@@ -451,7 +456,7 @@ class MeterAdapter:
 
     def scalars(self) -> dict[str, float]:
         """Returns MFU and other rates of the steps since the last call, as a dict for a logger. Starts a new interval.
-        Empty without a step. If a batch was left out, returns only step times and the number of such batches."""
+        Empty without a step. If a step was left out, returns only step times and the number of its microbatches."""
         return self._safely(self._scalars) or {}
 
     def _scalars(self) -> dict[str, float]:

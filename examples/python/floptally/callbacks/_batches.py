@@ -166,7 +166,8 @@ def _names_of(batch: Mapping[str, Any]) -> str:
 
 
 def _way_out(batch: Mapping[str, Any]) -> str:
-    """Returns how to count a batch without a known name. A mapping of batches is several microbatches."""
+    """Returns the end of an error about a batch in which no name is known: what to pass instead. If the batch is a
+    mapping of batches, the text says to pass them as microbatches."""
     inside = [name for name, value in batch.items() if isinstance(value, Mapping) and _has_tokens(value)]
     if not inside:
         return FROM_BATCH
@@ -348,7 +349,7 @@ def _sound_and_images(batch: Mapping[str, Any], sides: Sides) -> Arguments:
 
 def _real_pictures(pixel_values: Any) -> Any:
     """Returns whether each picture of pixel_values [samples, pictures, channels, rows, columns] has a pixel that is not
-    0. Processors fill up with pictures of zeros, and models leave these out."""
+    0. Processors pad samples with pictures of zeros, and models leave these out."""
     if hasattr(pixel_values, "detach"):
         return pixel_values.detach().flatten(2).ne(0).any(dim=2)
     import numpy as np

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hooks before the forwards of a model that no compiler traces."""
+"""Hooks that run before each forward of a model, and that torch.compile does not trace."""
 
 from __future__ import annotations
 

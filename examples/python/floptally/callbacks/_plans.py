@@ -47,7 +47,7 @@ def plan_with_model(plan: Plan, model: Any, cost: Cost) -> ModelPlan:
 
 
 def _every(seen: Recomputed) -> int | None:
-    """Returns n if the model recomputes one layer in n. None if a plan cannot say what it recomputes."""
+    """Returns n if the model recomputes one layer in n. None if no plan can describe what the model recomputes."""
     if not seen.layers and not seen.whole:
         return None
     every = round(seen.all_layers / seen.layers) if seen.layers else 1

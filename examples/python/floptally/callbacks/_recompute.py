@@ -78,9 +78,9 @@ class Recomputed:
         return all(self._as_every(stack, plan.recompute_every) for stack in self.stacks)
 
     def _as_every(self, stack: tuple[bool, ...], every: int) -> bool:
-        """True if a list of layers recomputes as many layers as a plan with recompute_every=`every`, and the same ones
-        unless all layers are alike. The plan recomputes layers n, 2n, …; a trainer may recompute the first of every
-        n.
+        """True if a list of layers recomputes what a plan with recompute_every=`every` says: layers n, 2n, … If all
+        layers are alike, only the number of recomputed layers must agree, since a trainer may recompute the first of
+        every n layers.
 
         stack: for each layer, whether the model recomputes it.
         """

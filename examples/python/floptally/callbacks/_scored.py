@@ -38,7 +38,7 @@ def scored_tokens(model: Any, inputs: dict[str, Any]) -> Any:
 
 
 def _is_compact(inputs: dict[str, Any]) -> bool:
-    """True where TRL's fused lm_head scores only positions with a label. On other devices it scores all."""
+    """True if TRL's fused lm_head computes logits only at positions with a label. It does so only on some devices."""
     trl = sys.modules.get("trl.trainer.utils")
     uses_triton = getattr(trl, "_use_triton", None)
     labels = inputs.get("labels") if inputs.get("shift_labels") is None else inputs["shift_labels"]

@@ -45,7 +45,7 @@ class TrainerMeter(MeterAdapter, TrainerCallback):
         becomes "update" once the trainer generates text within a step (TRL's GRPO), or the model runs without gradients
         within a step, since such passes are not counted. Scalars then also have ``whole_step_seconds``.
     prefix: the start of each scalar's name. It is empty by default: TensorBoard, Weights & Biases and other loggers of
-        transformers put ``train/`` before each name themselves, and MLflow has none.
+        transformers put ``train/`` before each name themselves, and MLflow uses no prefix.
     The other arguments are those of `MeterAdapter`.
 
     Only forwards with gradients in training mode between the begin and the end of a step count. Evaluation, generation
@@ -55,9 +55,9 @@ class TrainerMeter(MeterAdapter, TrainerCallback):
     meters of one Trainer need different prefixes to be told apart in the logs, and each has its own totals.
 
     The plan is that of the model (adapters, frozen weights, gradient checkpointing) together with the meter's
-    ``plan=``. Raises an Error before the first step if the two contradict each other. The number of GPUs is that of the
-    Trainer; leave out the meter's ``gpus=``. If the trainer computes logits of only some tokens (``logits_to_keep``,
-    TRL's fused lm_head), the lm_head counts for these alone.
+    ``plan=``. Raises an Error before the first step if the model contradicts ``plan=``. The number of GPUs is that of
+    the Trainer; leave out the meter's ``gpus=``. If the trainer computes logits of only some tokens
+    (``logits_to_keep``, TRL's fused lm_head), the lm_head counts for these alone.
     """
 
     def __init__(self, meter: Meter, *, time: str = "auto", prefix: str = "", **options: Any) -> None:
@@ -275,7 +275,7 @@ class TrainerMeter(MeterAdapter, TrainerCallback):
         method's."""
 
     def _before_forward(self, model: Any, inputs: dict[str, Any]) -> bool:
-        """Counts a forward with gradients, and returns True if it does."""
+        """Counts a forward of the open step in training mode with gradients. Returns True if the forward was counted."""
         import torch
 
         if not self.meter.in_step:

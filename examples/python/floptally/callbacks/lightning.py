@@ -42,8 +42,8 @@ class LightningMeter(MeterAdapter, Callback):
 
     The run's totals are in Lightning's checkpoints. Without a reduction the checkpoint has the totals of rank 0. Other
     ranks then begin at 0 after a resume, with one warning. The plan is that of the module together with the meter's
-    ``plan=``. Raises an Error before the first step if the two contradict each other. The number of GPUs is that of the
-    Trainer; leave out the meter's ``gpus=``.
+    ``plan=``. Raises an Error before the first step if the model contradicts ``plan=``. The number of GPUs is that of
+    the Trainer; leave out the meter's ``gpus=``.
     """
 
     def __init__(

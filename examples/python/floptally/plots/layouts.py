@@ -25,8 +25,9 @@ def layouts(
     path: PathLike | None = None,
 ) -> Figure:
     """Draws a point for each layout that fits: its predicted step time against the memory of its fullest rank. A line
-    marks the memory of a GPU. A line connects the layouts that no other one beats in both (the Pareto front). Layouts
-    of `search.layouts` on this line are numbered, where there is room, and listed by name at the side.
+    marks the memory of a GPU. A line connects the layouts that no other layout beats in both time and memory (the
+    Pareto front). Layouts of `search.layouts` on this line are numbered, where there is room, and listed by name at the
+    side.
 
     search: what `Cost.search` returns. Pass it a larger `top=` to name more layouts.
     about: a text for the caption.
@@ -76,7 +77,7 @@ def layout_name(found: FoundLayout) -> str:
 
 
 def _apart(front: list[FoundLayout], least: float) -> list[FoundLayout]:
-    """Returns the layouts of a front that are at least so many GiB apart, the soonest first."""
+    """Returns layouts of a Pareto front whose memory is at least `least` GiB apart, fastest first."""
     chosen: list[FoundLayout] = []
     for found in front:
         if not chosen or chosen[-1].memory_gib - found.memory_gib >= least:

@@ -24,8 +24,8 @@ struct balance_items {
     std::uint32_t ranks = 1;
     std::size_t loads = 1;               ///< number of costs of each item
     std::vector<Load> costs{};           ///< the costs of item 0, then those of item 1, …
-    std::vector<std::uint64_t> sizes{};  ///< capacity that each item uses on a rank: 1 for each of its samples, or the
-                                         ///< sum of their sizes
+    std::vector<std::uint64_t> sizes{};  ///< capacity that each item uses on a rank: the number of its samples; in mode
+                                         ///< `capacity` the sum of their sizes
     std::uint64_t capacity = no_capacity;
     std::vector<std::uint32_t> numbers{};  ///< index that each item had before the items were sorted by cost
 

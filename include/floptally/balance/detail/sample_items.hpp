@@ -209,7 +209,7 @@ class sample_items {
             for (std::size_t i = load; i < costs_.size(); i += loads_) {
                 sum += flops{costs_[i]};
             }
-            // Costs are multiplied by 2^44. The products fit 128 bits if the sum of costs is below 2^84.
+            // Costs are multiplied by 2^44. The multiplied costs fit 128 bits if the sum of costs is below 2^84.
             int shift = 0;
             while ((sum.value() >> shift) >> 84 != 0) {
                 ++shift;

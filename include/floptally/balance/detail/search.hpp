@@ -134,8 +134,8 @@ class complete_search {
         }
     }
 
-    /// Returns true if the later ranks can hold the items that are left if this rank takes all items from `position`
-    /// on.
+    /// Returns true if this rank can still leave few enough items. Assumes that it takes all items from `position` on.
+    /// The later ranks must then be able to hold the other items.
     [[nodiscard]] bool enough(const remaining_items& remaining, std::size_t position, const std::vector<Load>& sums,
                               std::uint64_t size) const {
         const std::uint32_t others = items_.ranks - 1 - remaining.rank;

@@ -18,8 +18,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// Counts the units of a batch that an entry of a cost multiplies, padding included. The entry's statistic defines the
-/// unit, such as a token or a pair. With `ranks` above 1 it returns the share of one rank, rounded up.
+/// Counts the tokens, attended pairs or other items of a batch that an entry of a cost multiplies, padding included.
+/// The entry's statistic says which items. With `ranks` above 1 it returns the share of one rank, rounded up.
 class batch_units {
   public:
     explicit batch_units(const tally& batch, std::uint64_t ranks = 1) : batch_(batch), ranks_(ranks) {

@@ -15,8 +15,8 @@
 #include <floptally/statistics/accumulator.hpp>
 
 /// @file
-/// Counts the elements that products read or write. Each count is an entry of a cost that has a number of elements as
-/// its "FLOPs". It is made from the entry of the product, so that a plan runs both equally often.
+/// Counts the elements that matrix products read or write. The number of elements is stored as the "FLOPs" of an entry
+/// of a cost. This entry is made from the matrix product's entry, so that a plan runs both equally often.
 
 namespace floptally::inline v0_3::detail {
 
@@ -47,8 +47,9 @@ inline constexpr convention bytes_convention{
     return plan;
 }
 
-/// Lists of entries that count elements, one list for each kind of elements. A kind with `is_of_adapters` is counted
-/// for adapters of rank 1 and multiplied by the rank. Elements of other kinds do not depend on the rank.
+/// Lists of entries that count elements, one list for each `Kind` of elements, such as one exchange. If a kind has
+/// `is_of_adapters`, its elements are counted for adapters of rank 1 and multiplied by the rank. Elements of other
+/// kinds do not depend on the rank.
 template <class Kind>
 class element_entries {
   public:
@@ -74,8 +75,8 @@ class element_entries {
         list_of(kind)[part].cost.add_entry(whole.components()[like.component], whole.weight_name(like), entry);
     }
 
-    /// Adds up the entries of a kind and a component that the plan runs equally often. Calls `each(kind, component,
-    /// elements, run)` for each such sum.
+    /// Adds up the entries that have the same kind and component and that the plan runs equally often. Calls
+    /// `each(kind, component, elements, run)` for each such sum.
     template <class Each>
     void for_each(const training_plan& plan, Each each) const {
         const training_plan of_any_rank = with_rank_one(plan);

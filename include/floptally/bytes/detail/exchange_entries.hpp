@@ -17,18 +17,18 @@
 #include <floptally/parallel/parallel_layout.hpp>
 
 /// @file
-/// Counts the elements that a rank sends, as entries of a cost. Each such entry is a copy of the entry of the product
-/// that needs the exchange. So a plan runs the exchange as often as the product.
+/// Counts the elements that a rank sends, as entries of a cost. Each such entry is a copy of the entry of the matrix
+/// product that needs the exchange. So a plan runs the exchange as often as the matrix product.
 
 namespace floptally::inline v0_3::detail {
 
-/// When a product's exchange takes place.
+/// When the exchange that a matrix product needs takes place.
 enum class exchange_moment : std::uint8_t {
     forward,        ///< the exchange runs in each forward, also in recomputed ones
     first_forward,  ///< the exchange runs in each forward except recomputed ones: the value is kept until the backward
-    backward_data,  ///< the exchange runs whenever the gradient of the product's input is computed
-    backward_weights,  ///< the exchange runs whenever the gradient of the product's weight is computed
-    backward           ///< the exchange runs once if the product has a gradient of its input, its weight or both
+    backward_data,  ///< the exchange runs whenever the gradient of the matrix product's input is computed
+    backward_weights,  ///< the exchange runs whenever the gradient of the matrix product's weight is computed
+    backward           ///< the exchange runs once if the matrix product has a gradient of its input, its weight or both
 };
 
 /// The fraction of a rank's sent bytes that goes to other nodes: `amount` ÷ `whole`. `whole` is 0 if it is unknown
@@ -81,14 +81,14 @@ struct exchange {
     std::uint64_t ranks = 1;
     exchange_moment when = exchange_moment::forward;
     std::uint64_t bits = 16;
-    std::uint64_t times = 1;  ///< repetitions, for example one for each microbatch
+    std::uint64_t times = 1;  ///< how often the exchange takes place, for example once for each microbatch
     /// True: the number of elements is an upper bound, because it assumes that all elements leave the rank. If tokens
     /// choose experts uniformly, (ranks - 1) / ranks of the elements leave.
     bool is_bound = false;
     /// True: the numbers of elements are those of adapters of rank 1, to be multiplied by the rank. False: they do not
     /// depend on an adapter's rank.
     bool is_of_adapters = false;
-    node_share between{};  ///< the part of the bytes that leaves the rank's node
+    node_share between{};  ///< the fraction of the bytes that leaves the rank's node
 
     [[nodiscard]] friend bool operator==(const exchange&, const exchange&) = default;
 };

@@ -15,14 +15,14 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Cuts a model into units whose memory, exchanges and work add up: one layer of each kind, and all other parts.
+/// Cuts a model into model units, whose memory, exchanges and work add up: one layer of each kind, and all other parts.
 
 namespace floptally::inline v0_3::detail {
 
-/// The units in one chunk of layers, and how often each unit occurs in the chunk.
+/// The model units (such as one layer) in one chunk of layers, and how often each unit occurs in the chunk.
 struct chunk_units {
-    std::vector<std::pair<std::size_t, std::uint64_t>> layers{};  ///< pairs: the index of a layer's unit, and how often
-                                                                  ///< the unit occurs
+    /// For each model unit of the chunk's layers: the unit's index, and how often it occurs in the chunk.
+    std::vector<std::pair<std::size_t, std::uint64_t>> layers{};
     std::uint64_t others = 0;  ///< the parts outside the layers, as a set with one bit for each part
 
     [[nodiscard]] std::uint64_t num_layers() const {
@@ -76,7 +76,7 @@ class model_units {
         num_layer_units_ = is_uniform_ ? kinds_.size() : layer;
     }
 
-    /// Returns the units of each chunk of a pipeline.
+    /// Returns the model units (such as one layer) of each chunk of a pipeline.
     [[nodiscard]] std::vector<chunk_units> chunks_of(const pipeline_split& split) const {
         const pipeline_split by_chunk = split.by_chunk();
         std::vector<chunk_units> chunks;
@@ -104,8 +104,8 @@ class model_units {
         return chunks;
     }
 
-    /// Returns the index of the unit that consists of the parts in `others`: a set of parts outside the layers, with
-    /// one bit for each part.
+    /// Returns the index of the model unit that consists of the parts in `others`: a set of parts outside the layers,
+    /// with one bit for each part.
     [[nodiscard]] std::size_t unit_of(std::uint64_t others) {
         const auto [found, is_new] = sets_.emplace(others, num_layer_units_ + sets_.size());
         return found->second;
@@ -148,8 +148,8 @@ class model_units {
         std::size_t parts = 0;  ///< number of parts in one layer of the group
         std::uint64_t repeat = 1;
         bool is_layer = false;
-        /// The index of the group's unit. If each layer is a unit of its own, this is the unit of the group's first
-        /// layer. For a part outside the layers, it is the part's bit in `chunk_units::others`.
+        /// The index of the model unit of this group of layers. If each layer is a unit of its own, this is the unit of
+        /// the group's first layer. For a part outside the layers, it is the part's bit in `chunk_units::others`.
         std::size_t unit = 0;
     };
 

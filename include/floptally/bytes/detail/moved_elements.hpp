@@ -16,12 +16,12 @@
 #include <floptally/statistics/statistic.hpp>
 
 /// @file
-/// Counts the elements that the products of one part read and write for a batch. It derives them from the part's
+/// Counts the elements that one part of a model reads and writes for a batch. The numbers follow from the part's
 /// entries: the widths of their matrices, and the values that they read and write.
 
 namespace floptally::inline v0_3::detail {
 
-/// A number of elements; empty if the entries of a part do not determine it.
+/// A number of elements; empty if the entries of a model part do not determine it.
 using elements = std::optional<std::uint64_t>;
 
 /// Returns the sum of two numbers of elements; empty if one of them is unknown.
@@ -29,7 +29,7 @@ using elements = std::optional<std::uint64_t>;
     return a && b ? elements(checked(*a, "bytes") + *b) : elements();
 }
 
-/// Counts the elements that the entries of one part move.
+/// Counts the elements that one part of a model reads and writes.
 class moved_elements {
   public:
     moved_elements(const cost& part, const batch_units& units) : part_(part), units_(units) {}
@@ -68,8 +68,8 @@ class moved_elements {
         value::set k = 0;
         value::set v = 0;
         value::set writes = 0;
-        std::uint64_t scores = 0;         ///< query heads times the width of keys
-        std::uint64_t values = 0;         ///< query heads times the width of values
+        std::uint64_t scores = 0;         ///< size of one token's queries: query heads x width of keys
+        std::uint64_t values = 0;         ///< size of one token's result: query heads x width of values
         const statistic* over = nullptr;  ///< the mask of the core's pairs; null unless the core attends over text
     };
     [[nodiscard]] core core_of(std::uint32_t component) const {
@@ -188,8 +188,9 @@ class moved_elements {
         return checked(width, "bytes") * units_.count(part_, entry);
     }
 
-    /// Returns `width` times the number of tokens, or other units, to which a matrix is applied. Prefix tokens have a
-    /// second entry with the same weight. The width of that entry is already multiplied by the number of prefix tokens.
+    /// Returns `width` times the number of tokens, patches or other vectors to which a matrix is applied. Prefix tokens
+    /// have a second entry with the same weight. The width of that entry is already multiplied by the number of prefix
+    /// tokens.
     [[nodiscard]] elements of_each_unit(std::uint64_t width, const cost_entry& matrix) const {
         checked units(0, "bytes");
         for (const cost_entry& entry : part_.entries()) {

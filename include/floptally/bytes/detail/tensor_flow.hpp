@@ -11,13 +11,13 @@
 #include <floptally/descriptors/term.hpp>
 
 /// @file
-/// Tells which values of a part each tensor parallel rank has whole, and which are sharded.
+/// Tells which values of a model part each tensor parallel rank has whole, and which are sharded.
 
 namespace floptally::inline v0_3::detail {
 
-/// The values of a part that are sharded over tensor parallel ranks, and the matrices that begin or end a shard. A
-/// matrix that is split by columns reads a whole value and writes shards. A matrix that is split by rows reads shards,
-/// and each rank's result is a summand of the whole result.
+/// The values of a model part that are sharded over tensor parallel ranks, and the matrices that begin or end a shard.
+/// A matrix that is split by columns reads a whole value and writes shards. A matrix that is split by rows reads
+/// shards, and each rank's result is a summand of the whole result.
 class tensor_flow {
   public:
     explicit tensor_flow(const cost& part) {

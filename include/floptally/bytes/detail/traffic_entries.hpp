@@ -23,7 +23,7 @@
 
 /// @file
 /// Counts the elements that a part of a model moves for a batch, as entries of a cost. Each such entry is a copy of a
-/// product's entry, so that a plan runs it as often as the product.
+/// matrix product's entry, so that a plan runs it as often as the matrix product.
 
 namespace floptally::inline v0_3::detail {
 
@@ -110,8 +110,8 @@ class traffic_entries {
         }
     }
 
-    /// Adds operands and results of a part. Adds the names of components with unknown widths to `unsaid`, and the names
-    /// of components whose widths are upper bounds to `at_most`.
+    /// Adds the operands and results of a part's matrix products and other operations. Adds the names of components
+    /// with unknown widths to `unsaid`, and the names of components whose widths are upper bounds to `at_most`.
     void put_activations(const cost& part, cost& to, std::vector<std::string>& unsaid,
                          std::vector<std::string>& at_most) const {
         const moved_elements moved(part, units_);
@@ -215,7 +215,8 @@ class traffic_entries {
         if (amount == 0 && adapted.in == 0) {
             return;
         }
-        const bool measured = like.what == accumulator::routed;  // true if one measured number covers all layers
+        // True if one measured number of expert visits covers all layers.
+        const bool measured = like.what == accumulator::routed;
         cost_entry entry{.what = measured ? like.what : accumulator::count,
                          .kind = kind,
                          .in = like.in,

@@ -11,7 +11,7 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Compares two values of a spec, and computes with them.
+/// Compares values of a spec, and applies arithmetic operators to them.
 
 namespace floptally::inline v0_3::detail::specs {
 

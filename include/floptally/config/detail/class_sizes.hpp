@@ -33,8 +33,8 @@ inline void keys_of(const spec& where, std::size_t index, vector<std::string_vie
     }
 }
 
-/// Collects the sizes and the lists of layer kinds that the config omits and that were read from defaults. `note` lists
-/// them in one note.
+/// Collects the sizes and the lists of layer kinds that a config omits, so that the defaults of the model class are
+/// used. `note` writes all of them into one note.
 class class_sizes {
   public:
     /// Adds the omitted sizes of one model. A key counts as present if the outer config has it and the outer spec reads
@@ -84,7 +84,8 @@ class class_sizes {
         return !unread && (declared == nullptr || !declared->unsaid) && in.config().find(key) == nullptr &&
                (outer == nullptr || outer->find_key(key) == nullptr || !outer->config().has_value(key));
     }
-    /// Returns true if the default of a key is a size, a list, or a text that lists the kinds of the layers.
+    /// Returns true if the default of a key says something about the layers: it is a size, a list, or a text that lists
+    /// the kinds of the layers.
     [[nodiscard]] static bool says_layers(scope& in, std::string_view key) {
         const value worth = in.otherwise(key);
         return worth.type == value::kind::number ? !is_usual_size(key, worth.number)
@@ -96,7 +97,7 @@ class class_sizes {
     std::string text_;
 };
 
-/// Adds a note for each two names of one size to which the config gives different values.
+/// Adds a note for each size that the config contains under two keys with different values.
 inline void note_names(const scope& in, std::vector<std::string>& notes) {
     for (const std::string& text : in.disagreements()) {
         std::string note = text_of({names_note, text});
@@ -106,7 +107,8 @@ inline void note_names(const scope& in, std::vector<std::string>& notes) {
     }
 }
 
-/// Adds notes about the sizes that the config omits, or says twice, for a model and for its encoder side.
+/// Adds notes for a model and its encoder side: about sizes that the config omits, and about sizes that it contains
+/// under two keys with different values.
 inline void note_class_sizes(scope& in, const scope* outer, scope* encoder, std::vector<std::string>& notes) {
     class_sizes sizes;
     sizes.add(in, outer);

@@ -78,8 +78,8 @@ class composite_reader {
         sum.model_type = scope_.model_spec().type();
         sum.cost += language.cost;
         sum.notes.insert(sum.notes.end(), language.notes.begin(), language.notes.end());
-        // Parts are listed in the order of execution: the text's embedding, the towers, the rest of the text. With
-        // frozen parts this order matters: it decides which gradients the backward computes.
+        // The lists of parts are joined in the order of execution: the text model's embedding, the towers, the rest of
+        // the text model. With frozen parts this order matters: it decides which gradients the backward computes.
         for (const bool embedded : {true, false}) {
             for (model_part& part : language.parts) {
                 if ((part.role == part_role::input) == embedded) {
@@ -103,9 +103,9 @@ class composite_reader {
         std::string_view text{};       ///< class of the text model; empty: there is no text model
         std::string_view two_sided{};  ///< class of the text model if the text model is an encoder-decoder
         bool pooled = false;           ///< true if the class reads the pooled output of its inner models
-        /// The block of the spec that adds cost for this class, such as the head of an image classifier. This cost is
-        /// added after the spec's block `after`. If the spec has no block `after`, this cost replaces the first
-        /// projector. Empty if the class adds no cost.
+        /// The block of the spec that adds cost for this class, such as the head of an image classifier; empty if the
+        /// class adds no cost. This cost is added after the spec's block `after`. In a spec without a block `after` it
+        /// replaces the first projector.
         scope::found_block after{};
     };
     struct slot {
@@ -278,14 +278,14 @@ class composite_reader {
         return variant == block_reader::nothing ? cost{} : reader.part(variant);
     }
 
-    /// Adds a part to the model. Skips a part whose cost has no entries.
+    /// Adds a part to a model's cost and to its list of parts. Does nothing if the part's cost has no entries.
     static void add(const model_part& part, model_config& sum, std::vector<model_part>& parts) {
         if (!part.cost.entries().empty()) {
             sum.cost += part.repeat * part.cost;
             parts.push_back(part);
         }
     }
-    /// Returns a copy of a part with another cost and the role `tower`.
+    /// Returns a copy of a model's part with another cost and the role `tower`.
     [[nodiscard]] static model_part in_tower(model_part part, const cost& cost_of_part) {
         part.cost = cost_of_part;
         part.name = name_of(part.in());

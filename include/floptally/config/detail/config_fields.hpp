@@ -20,8 +20,8 @@ namespace floptally::inline v0_3::detail {
 
 using specs::config_node;
 
-/// Bounds for sizes in a config, far above every published model. Within these bounds no product in a cost overflows
-/// unnoticed (products are also checked).
+/// Upper bounds for sizes in a config, far above every published model. They keep the multiplications in a cost from
+/// overflowing. The cost also checks each multiplication.
 inline constexpr std::uint64_t max_dimension = std::uint64_t{1} << 24;
 inline constexpr std::uint64_t max_layers = 10'000;
 inline constexpr std::uint64_t max_vocabulary = std::uint64_t{1} << 28;
@@ -103,7 +103,7 @@ class config_fields : public specs::fields {
         return value->text;
     }
 
-    /// Returns the node of a list, or null if the key is absent or its value is null.
+    /// Returns the list under the key `name`. Returns null if the key is absent or its value is null.
     [[nodiscard]] const config_node* array(std::string_view name) const {
         const config_node* value = find(name);
         if (value == nullptr || value->type == config_node::kind::null) {

@@ -14,8 +14,8 @@
 #include <floptally/statistics/mask.hpp>
 
 /// @file
-/// Lines of specs that add one entry to a cost: `linear`, `core`, `scores`, `state` and parameters. The line gives the
-/// sizes of the entry and the values that the entry reads and writes.
+/// Functions for the lines of a spec that add one entry to a cost: `linear`, `core`, `scores`, `state` and parameters.
+/// Such a line gives the sizes of the entry and the values that the entry reads and writes.
 
 namespace floptally::inline v0_3::detail::specs {
 
@@ -37,7 +37,7 @@ struct entry_name {
     struct known_kind {
         std::string_view name;
         sharding_kind kind;
-        bool has_units;  ///< true if a number of units to shard follows the name: `split heads 32`
+        bool has_units;  ///< true if the number of heads or experts follows the name: `split heads 32`
     };
     constexpr known_kind kinds[] = {
         {"columns", sharding_kind::columns, false},  {"rows", sharding_kind::rows, false},

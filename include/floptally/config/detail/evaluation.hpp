@@ -196,7 +196,7 @@ class evaluation {
         in_.model_spec().note_asked(declared->key, true);
         return in_.otherwise(declared->key);
     }
-    /// Remembers for a note that the config has another key of a chain with another number.
+    /// Adds a text for a note if the config has two keys of a chain `.a // .b // value` with different numbers.
     void note_disagreement(const vector<std::string_view>& keys, std::string_view found, const config_node& value) {
         if (value.type != config_node::kind::integer && value.type != config_node::kind::flag) {
             return;

@@ -26,8 +26,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The base specs of the parts in floptally's own config format. A part's `mask` is a name, an object with one key, or
-/// the text form of a statistic. Without `mask` the part is causal.
+/// The base specs of the parts in floptally's own config format. A part's `mask` is a name ("causal"), an object with
+/// one key, or a text with numbers ("sliding_window(4096)"). Without `mask` the part is causal.
 inline constexpr char own_specs[] = R"spec(
 spec floptally
 with hidden_size number

@@ -71,7 +71,8 @@ struct function_call {
         }
         return in.items_of(arguments[at]);
     }
-    /// Returns the numbers of a list argument. For a single number, returns it `size` times.
+    /// Returns the numbers of an argument that is a list. If the argument is a single number, returns this number
+    /// `size` times.
     [[nodiscard]] vector<std::int64_t> numbers(std::size_t at, std::size_t size = 1) const {
         if (arguments[at].is_whole()) {
             return vector<std::int64_t>(size, arguments[at].number);

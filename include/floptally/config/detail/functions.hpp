@@ -55,7 +55,7 @@ inline value evaluate_power(const function_call& c) {
     }
     return number_value(power);
 }
-/// root(n): the square root, rounded down. At most 32767.
+/// root(n): the square root, rounded down; 32767 if it is larger.
 inline value evaluate_root(const function_call& c) {
     const std::int64_t square = c.number(0);
     std::int64_t root = 0;

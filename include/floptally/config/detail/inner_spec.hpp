@@ -26,12 +26,13 @@ struct as_part {
     bool tied = false;        ///< true if the outer config ties the lm_head to the embedding
     std::uint64_t layers_used = ~std::uint64_t{0};  ///< number of layers whose results reach the loss
     bool pooled = false;                            ///< true if the outer model reads the pooled output of this model
-    bool is_side = false;                           ///< true if only this side of an encoder-decoder is read
-    std::size_t followed = 0;                       ///< number of references (`as`) followed so far, to find cycles
-    const scope* outer = nullptr;                   ///< the spec and config of the outer model
+    bool is_side = false;          ///< true: the model is read alone, so its own config says if the lm_head is tied
+    std::size_t followed = 0;      ///< number of references (`as`) followed so far, to find cycles
+    const scope* outer = nullptr;  ///< the spec and config of the outer model
 };
 
-/// Returns the settings to read a class whose spec refers to another (`as`). Throws if the references form a cycle.
+/// Returns the settings to read a class that a spec defines by a reference to another spec (`as`). Throws if such
+/// references form a cycle.
 [[nodiscard]] inline as_part as_side(const as_part* part, std::string_view suffix, const spec& where, unsigned line) {
     const std::size_t followed = part == nullptr ? 0 : part->followed;
     if (followed == 8) {

@@ -16,8 +16,8 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
-/// Words that indicate a size, a number or a kind, without a final "s". An unread key that contains such a word gets a
-/// note, unless it ends in one of `last_words`.
+/// Words that indicate a size, a number or a kind; the list has them without their final "s". An unread key that
+/// contains such a word gets a note, unless it ends in one of `last_words`.
 inline constexpr std::string_view structure_words[] = {
     "activated",  "active",     "adapter",      "always",      "attention",  "attn",
     "between",    "bias",       "bin",          "block",       "bottleneck", "branch",
@@ -52,9 +52,9 @@ inline constexpr std::string_view structure_words[] = {
     "upsample",   "upscale",    "value",        "variant",     "vision",     "visual",
     "vocab",      "wide",       "width",        "window"};
 
-/// Words that indicate a setting without effect on matrix products, without a final "s": positions, tokens, seeds,
-/// training, generation, file format. An unread key with such a word gets no note, unless it also has one of
-/// `structure_words`.
+/// Words that indicate a setting without effect on matrix products: positions, tokens, seeds, training, generation,
+/// file format. The list has them without their final "s". An unread key with such a word gets no note, unless it also
+/// has one of `structure_words`.
 inline constexpr std::string_view silent_words[] = {
     "aux",         "beam",     "bos",        "cache",     "drop",        "dropout", "dtype",        "eos",    "eps",
     "epsilon",     "flash",    "generation", "gradient",  "id",          "init",    "initializer",  "label",  "lang",
@@ -203,13 +203,13 @@ inline constexpr std::string_view outside_stems[] = {"calibrat", "checkpoint", "
                                                      "pretrain", "train",      "valid"};
 /// The beginning of words about quantisation. Names of layers of a vector quantizer begin with it too.
 inline constexpr std::string_view quantised_stem = "quant";
-/// Words about training, without a final "s".
+/// Words about training; the list has them without their final "s".
 inline constexpr std::string_view training_words[] = {
     "accumulation", "adam", "dataloader", "dataset",   "ddp",  "deepspeed", "entropy",
     "epoch",        "eval", "evaluation", "fsdp",      "grad", "gradient",  "iteration",
     "learning",     "log",  "logging",    "loss",      "lr",   "momentum",  "peft",
     "print",        "save", "sft",        "smoothing", "sync", "unsloth",   "warmup"};
-/// Words about quantisation, generation, serving and devices, without a final "s".
+/// Words about quantisation, generation, serving and devices; the list has them without their final "s".
 inline constexpr std::string_view serving_words[] = {
     "assistant", "awq",       "beam",      "bit",  "convert", "device", "dp",      "ep",       "generation",
     "gptq",      "gpu",       "groupsize", "load", "lookup",  "node",   "penalty", "pipeline", "pp",
@@ -221,7 +221,7 @@ inline constexpr std::string_view ambiguous_words[] = {"batch",   "cache",  "cor
                                                        "process", "sample", "tensor", "test"};
 inline constexpr std::string_view ambiguous_ends[] = {"group_size", "pos_embedding", "pos_embeddings",
                                                       "position_embedding", "position_embeddings"};
-/// Words that name a size of a layer at any position in a key, without a final "s".
+/// Words that name a size of a layer at any position in a key; the list has them without their final "s".
 inline constexpr std::string_view layer_words[] = {"channel", "conv",   "depth",  "dim",   "dimension", "expert",
                                                    "head",    "hidden", "kernel", "layer", "width"};
 /// Keys about training and quantisation, or the ends of such keys. Whole keys are compared, because their single words
@@ -247,7 +247,8 @@ inline constexpr std::string_view outside_names[] = {"alpha_pattern",
 /// not count: "q_lora_rank" is the size of a layer.
 inline constexpr std::string_view adapter_words[] = {"lora", "qlora", "dora", "xlora"};
 
-/// Words of a part of a layer. A flag with such a word adds or removes that part: "use_output_gate".
+/// Words that name a piece of a layer, such as a gate. A flag with such a word adds or removes that piece:
+/// "use_output_gate".
 inline constexpr std::string_view part_words[] = {
     "adapter",    "bottleneck", "compress", "compressed", "conv",      "convolution", "cross",
     "deepstack",  "encoder",    "expert",   "ffn",        "gate",      "gated",       "hybrid",

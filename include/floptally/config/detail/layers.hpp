@@ -21,7 +21,7 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
-/// Reads one block of a spec for each layer. If several layers have equal parts, the part is built once.
+/// Reads one block of a spec for each layer. Layers whose block gives equal parts share one part.
 class block_reader {
   public:
     block_reader(scope& in, const scope::found_block& from, mla_core latent_core)
@@ -212,7 +212,8 @@ class layer_reader {
         block_reader reader;
         vector<layer_counts> counts;
 
-        /// Counts one more layer with part number `variant`. Returns true if no earlier layer has this part.
+        /// Adds one layer to the number of layers that use part number `variant`. Returns true if no earlier layer uses
+        /// this part.
         bool count(std::size_t variant, bool detached) {
             if (variant == block_reader::nothing) {
                 return false;

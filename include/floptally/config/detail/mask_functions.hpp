@@ -30,7 +30,7 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Functions of specs that return masks or numbers of units (patches, frames).
+/// Functions of specs that return a mask, or a number of patches or frames.
 
 namespace floptally::inline v0_3::detail {
 
@@ -44,8 +44,8 @@ struct mask_key {
     const statistic_table* table = nullptr;  ///< null for the key `sliding_window`, another name of a band mask
 };
 
-/// Returns one key for each mask of the library that counts pairs within a text sequence and has numbers, such as a
-/// window.
+/// Returns one key for each mask of the library that counts pairs within a text sequence and has numeric parameters,
+/// such as the size of a window.
 [[nodiscard]] inline std::vector<mask_key> mask_keys() {
     std::vector<mask_key> keys{{"sliding_window", mask_statistics::band::sliding, 1}};
     for (const statistic_table* table : tables_in(library_masks{})) {
@@ -64,7 +64,7 @@ struct mask_key {
     return names;
 }
 
-/// Returns the names of a mask's numbers for an error: "[left, right]".
+/// Returns the names of a mask's numeric parameters for an error: "[left, right]".
 [[nodiscard]] inline std::string shown_numbers(const mask_key& key) {
     std::string list;
     for (std::size_t i = 0; i < key.count; ++i) {
@@ -74,8 +74,8 @@ struct mask_key {
     return text_of({"[", list, "]"});
 }
 
-/// Returns the mask that a key describes. The value of the key is one number, or a list of the numbers in the mask's
-/// text form. Trailing numbers that have a default may be missing.
+/// Returns the mask that a key describes. The value of the key is one number, or a list of the mask's numeric
+/// parameters. Trailing parameters that have a default may be missing.
 [[nodiscard]] inline mask read_keyed_mask(const config_fields& kind, const mask_key& key) {
     std::int64_t numbers[most_text_parameters]{};
     const std::string field = kind.field(key.name);
@@ -166,8 +166,8 @@ struct mask_key {
 
 namespace floptally::inline v0_3::detail::specs {
 
-/// A function of specs for a statistic whose name in specs differs from the name of its struct. Its arguments are the
-/// numbers in the statistic's text form. Arguments with a default may be omitted.
+/// A function that specs call to get a statistic, if its name in specs differs from the name of the statistic's C++
+/// struct. Its arguments are the numeric parameters of the statistic. Arguments with a default may be omitted.
 struct statistic_function {
     std::string_view name;
     const statistic_table* table;
@@ -191,8 +191,8 @@ inline constexpr statistic_function statistic_functions[] = {
     {"hstu", &detail::table_of<mask_statistics::hstu>},
 };
 
-/// Returns the statistic that a spec calls by this name, or null. A spec calls statistics that are not in the table
-/// above by the name of their struct.
+/// Returns the statistic that a spec calls by this name, or null. The name is one of `statistic_functions`, otherwise
+/// the name of a statistic's C++ struct.
 [[nodiscard]] inline const statistic_table* statistic_called(std::string_view name) {
     for (const statistic_function& known : statistic_functions) {
         if (known.name == name) {
@@ -254,8 +254,8 @@ inline value evaluate_text_pairs(const function_call& c) {
 inline value evaluate_text_tokens(const function_call& c) {
     return mask_value_of(statistic(unit::joint_tokens({.multiple = c.number_or(0, 1)}, token_stream::text)));
 }
-/// listed(entries): the number of units of a frame, looked up by its number of patches. `entries` has one or two pairs
-/// of numbers: patches, units.
+/// listed(entries): the number of tokens that a frame becomes, looked up by its number of patches. `entries` has one or
+/// two pairs of numbers: patches, tokens.
 template <statistic_type Statistic>
 value listed_by(const function_call& c) {
     const vector<std::int64_t> all = c.numbers(0);

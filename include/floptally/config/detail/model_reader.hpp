@@ -94,8 +94,8 @@ struct head_cost {
     return {matrix, elementwise};
 }
 
-/// Returns the cost of a line as if it were not marked `detached`, because an outer model uses its result for the loss.
-/// Returns `otherwise` if the line is not marked.
+/// Returns the cost of a line of a spec as if it were not marked `detached`, because an outer model uses its result for
+/// the loss. Returns `otherwise` if the line is not marked.
 [[nodiscard]] inline cost attached(const part_call& call, const cost& otherwise) {
     if (!call.on("detached")) {
         return otherwise;
@@ -230,8 +230,8 @@ class model_reader {
             finish_tower();
         }
     }
-    /// Turns the layers into a tower: adds class tokens, changes the unit of the layers from tokens to `units`
-    /// (patches, frames), and adds the stem and the merger.
+    /// Turns the layers into a tower: adds class tokens, lets the layers run over patches or frames (the name `units`
+    /// of the spec) instead of text tokens, and adds the stem and the merger.
     void finish_tower() {
         if (const std::uint64_t prefix = scope_.number_or("class_tokens", 0); prefix != 0) {
             sum_ = sum_.with_prefix_tokens(prefix);

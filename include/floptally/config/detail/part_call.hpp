@@ -23,13 +23,14 @@ namespace floptally::inline v0_3::detail::specs {
 /// Names of the values that the lines of one block produce. Later lines of the block refer to these names.
 using value_names = vector<std::string_view>;
 
-/// An argument that a line for a part may have.
+/// An argument that a line of a spec's block may have.
 struct part_argument {
     const char* name;
-    const char* key = "";     ///< key in floptally's own config format, in the syntax of `with` ("n_groups 1"); empty:
-                              ///< no key
+    const char* key = "";  ///< key that sets the argument in floptally's own config format, written as in a line `with`
+                           ///< of a spec ("n_groups 1"); empty: no key
     bool is_needed = false;   ///< true: a line without this argument is an error
-    bool is_inverse = false;  ///< true: the argument sets the descriptor's flag to false; the key sets it to true
+    bool is_inverse = false;  ///< true: the argument in a spec sets a flag of the C++ struct to false, while `key` in a
+                              ///< config sets it to true
 };
 
 /// One line of a block in a spec, with evaluated arguments.
@@ -53,7 +54,8 @@ struct part_call {
         }
         return nullptr;
     }
-    /// Returns the value of an argument, or null if it is absent. Throws if the argument is written without a value.
+    /// Returns the value of the argument `name`, or null if the line lacks this argument. Throws if the line has the
+    /// argument without a value.
     [[nodiscard]] const value* worth(std::string_view name) const {
         for (std::size_t k = 0; k < arguments.size(); ++k) {
             if (line.arguments[k].name == name && line.arguments[k].value == no_expression) {

@@ -32,17 +32,19 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
-// Some parts are descriptors of the C++ interface (`gqa`, `mla`, `moe`, …). Each descriptor has one table. It says
-// which member an argument of a spec sets, and which key of floptally's own config format sets it.
+// Some parts that a spec may name are descriptors, structs of the C++ interface (`gqa`, `mla`, `moe`, …). Each
+// descriptor has one table. It says which member an argument of a spec sets, and which key of floptally's own config
+// format sets it.
 
-/// Tag for an argument that may be absent. The descriptor's member is then 0.
+/// Marks an argument of a spec that may be absent. The member of the C++ struct is then 0.
 struct zero_if_absent_tag {};
 inline constexpr zero_if_absent_tag zero_if_absent;
-/// Tag for an argument that sets the descriptor's member to false. Without the argument the member is true.
+/// Marks an argument of a spec that sets a member of the C++ struct to false. Without the argument the member is true.
 struct inverse_tag {};
 inline constexpr inverse_tag inverse;
 
-/// An argument of a line in a spec, and the member of the descriptor that it sets. The member is a number or a flag.
+/// An argument of a line in a spec, and the member of the C++ struct `Part` that it sets. The member is a number or a
+/// flag.
 template <class Part>
 struct member_argument : part_argument {
     using number = std::uint64_t Part::*;
@@ -195,7 +197,7 @@ inline constexpr member_argument<attention_pooling> pooling_arguments[] = {
     {"inner", "", &attention_pooling::intermediate_size},
     {"learned", "", &attention_pooling::learned, zero_if_absent}};
 
-/// Returns the cost of a descriptor whose members are set.
+/// Returns the cost of `part`. The caller has set the members that the line's arguments describe.
 template <class Part>
 [[nodiscard]] cost cost_of(Part& part, const part_call& p) {
     if constexpr (requires { part.cost(p.place()); }) {
@@ -223,7 +225,7 @@ template <class Part>
     return part.cost(p.place());
 }
 
-/// Returns the cost of a part whose arguments are described by a table.
+/// Returns the cost of a line whose arguments set members of the C++ struct `Part`, as the table `Arguments` says.
 template <class Part, const member_argument<Part>* Arguments, std::size_t Count>
 [[nodiscard, gnu::cold]] cost part_of_arguments(const part_call& p) {
     Part part;
@@ -289,7 +291,7 @@ inline constexpr part_argument convolutions_arguments[] = {
     return name.empty() ? stem.cost() : stem.cost(name);
 }
 
-/// A part that a line of a block may name.
+/// A part of a model that a line of a spec may name, such as `gqa`.
 struct part_kind {
     std::string_view name;
     std::string_view own;    ///< name and base spec of the part in floptally's own config format; empty: the format has
@@ -303,8 +305,8 @@ template <const auto& Arguments>
 [[nodiscard]] const part_argument& argument_of(std::size_t index) {
     return Arguments[index];
 }
-/// Makes the table entry of a part that is a descriptor struct, such as `gqa`. `Arguments` is the table of the
-/// descriptor's arguments.
+/// Makes the table entry of a part that is a C++ struct, such as `gqa`. `Arguments` is the table of the arguments that
+/// set the struct's members.
 template <const auto& Arguments>
 [[nodiscard]] constexpr part_kind by_table(std::string_view name, std::string_view own = {},
                                            std::string_view lines = {}) {
@@ -313,7 +315,8 @@ template <const auto& Arguments>
     };
     return {name, own, lines, make(Arguments), argument_of<Arguments>, sizeof Arguments / sizeof *Arguments};
 }
-/// Makes the table entry of a part without a descriptor struct. The function `make` returns the cost of the part.
+/// Makes the table entry of a part that is no C++ struct, such as `linear`. The function `make` returns the cost of the
+/// part.
 template <const auto& Arguments>
 [[nodiscard]] constexpr part_kind by_function(cost (*make)(const part_call&), std::string_view name,
                                               std::string_view own = {}, std::string_view lines = {}) {
@@ -425,7 +428,7 @@ inline constexpr part_kind part_kinds[] = {
     }
 }
 
-/// Returns the cost of a line in a block. Throws for an argument that the part does not take.
+/// Returns the cost of a line in a block of a spec. Throws for an argument that the part does not take.
 [[nodiscard]] inline cost cost_of_line(const part_call& p) {
     const part_kind& kind = part_of(p.where, p.line);
     for (const argument& word : p.line.arguments) {

@@ -33,7 +33,7 @@ class scope {
     std::uint64_t layer = 0;    ///< the layer index `i`
     bool varies = false;        ///< true: an expression has read `i` since this flag was last set to false
 
-    /// Texts about two names of one size to which the config gives different values.
+    /// Texts for notes, one for each size that the config contains under two keys with different values.
     [[nodiscard]] const vector<std::string>& disagreements() const { return disagreements_; }
     void disagree(std::string&& text) {
         if (std::find(disagreements_.begin(), disagreements_.end(), text) == disagreements_.end()) {
@@ -109,8 +109,8 @@ class scope {
         return has(name) ? number(name) : otherwise;
     }
     [[nodiscard]] bool on(std::string_view name) { return has(name) && named(name).on(); }
-    /// Returns the value of a name that is a mask or a number of units (patches, frames). Throws if the value is of
-    /// another type.
+    /// Returns the value of a name that the spec defines as a mask, or as a number of patches or frames. Throws if the
+    /// value is of another type.
     [[nodiscard]] mask mask_named(std::string_view name) {
         const value item = named(name);
         if (item.type != value::kind::mask) {
@@ -121,7 +121,7 @@ class scope {
         return item.attends;
     }
 
-    /// Returns true if the value of this key was needed for the count so far.
+    /// Returns true if the count so far needed the value of this name.
     [[nodiscard]] bool was_asked(std::string_view name) const {
         return std::any_of(memory_.begin(), memory_.end(),
                            [&](const owner<memory>& remembered) { return remembered->name == name; });

@@ -184,8 +184,8 @@ class key_check {
             bool is_left = false;  // true: a line `without` of a derived spec removes the key
             for (const spec* p = at.by; p != nullptr; p = p->base) {
                 add_ignored(*p, key, tree, child, known);
-                // The spec `base` declares the usual keys for all specs. If the model class does not really read such a
-                // key, the key does not count as read.
+                // The spec `base` declares keys that most model classes read. If the class of this model does not read
+                // such a key, the key does not count as read.
                 const bool is_theirs = p->type() == "base" && p != at.by && !at.by->was_asked(key);
                 const bool is_not_read = is_theirs || (is_left && child.type == config_node::kind::list);
                 for (const spec_key& key_spec : p->keys) {
@@ -216,8 +216,8 @@ class key_check {
                                (ignored.key == key && (any_value || equals_literal(by, ignored.value, tree, child)));
         }
     }
-    /// Records in `known` whether `key` is the key that a spec declares, or an object that contains the declared key.
-    /// `is_left` is true if the spec does not really read the declared key. Then `key` does not count as read.
+    /// Records in `known` if `key` is the key `declared`, or an object that contains it. `is_left` is true if the spec
+    /// declares the key but the model does not read it. Then `key` does not count as read.
     static void add_key(std::string_view declared, std::string_view key, known_key& known, bool is_left) {
         if (declared.starts_with(key)) {
             known.is_read = known.is_read || (declared.size() == key.size() && !is_left);

@@ -12,7 +12,7 @@
 namespace floptally::inline v0_3::detail::specs {
 
 /// The value of an expression in a spec. Besides numbers, texts and lists, a value can be a mask. A mask says which
-/// keys a query attends to, or counts units (patches, frames).
+/// keys a query attends to, or gives a number of patches or frames.
 struct value {
     enum class kind : std::uint8_t { none, number, real, flag, text, list, mask };
 

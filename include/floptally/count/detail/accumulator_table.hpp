@@ -19,8 +19,8 @@ namespace floptally::inline v0_3::detail {
 struct measured_needs {
     bool routed = false;
     bool accumulators = false;
-    /// The first `counted` masks of the list are those whose pairs the cost counts. The masks after them are in the
-    /// list only because of `cost::keep`.
+    /// The number of masks whose pairs the cost counts. They are the first masks of the cost. The masks after them are
+    /// there only because of `cost::keep`.
     std::size_t counted = ~std::size_t{0};
 };
 

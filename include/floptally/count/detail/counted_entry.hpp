@@ -31,8 +31,8 @@ struct passes {
     std::uint32_t executed_more[3] = {};
     std::uint32_t recomputed_forward = 0;
 
-    /// Returns the passes if `ranks` ranks all run the same product. The passes of one rank count in all views, those
-    /// of the other ranks only as executed.
+    /// Returns the passes of a product that `ranks` ranks all run. The passes of one rank count in all views. Those of
+    /// the other ranks count only in the executed view.
     [[nodiscard]] constexpr passes on(std::uint32_t ranks) const {
         passes all = *this;
         const std::uint32_t once[] = {forward, backward_data, backward_weights};
@@ -63,16 +63,17 @@ struct passes {
 
 /// The gradients that the backward of an entry computes.
 struct gradients {
-    bool first = true;   ///< true: computes the gradient of the input or of a product's first operand
-    bool second = true;  ///< true: computes the gradient of a product's second operand
+    bool first = true;   ///< true: computes the gradient of the input, or of the first operand if the entry multiplies
+                         ///< two activations
+    bool second = true;  ///< true: computes the gradient of the second operand of two activations
     bool weight = true;
     bool output = true;  ///< true if a gradient arrives at the entry's output
 
     [[nodiscard]] friend constexpr bool operator==(const gradients&, const gradients&) = default;
 };
 
-/// Returns true if the plan recomputes all entries of this kind (`training_plan::recomputed`). Ignores components that
-/// the plan lists by name.
+/// Returns true if `training_plan::recomputed` says that all entries of this kind are recomputed. Does not look at the
+/// components that the plan lists by name.
 [[nodiscard]] constexpr bool is_recomputed(term kind, const training_plan& plan) {
     const term_place place = meaning_of(kind).place;
     const bool in_core = place == term_place::attention_core;
@@ -185,7 +186,8 @@ constexpr void check_repeated(const cost& model, const training_plan& plan) {
     return entry.parameters;
 }
 
-/// Returns the entry as the convention counts it. A convention may change an entry's FLOPs per unit or its statistic.
+/// Returns a cost entry as the convention counts it. A convention may change the FLOPs of an entry, and whether they
+/// count for each token, pair or sequence.
 [[nodiscard]] constexpr cost_entry counted_entry(const cost& model, cost_entry entry, const convention& counted_as) {
     if (counted_as.parameters == counted_weights::stored) {
         entry.what = accumulator::tokens;

@@ -13,8 +13,8 @@
 #include <floptally/statistics/accumulator.hpp>
 
 /// @file
-/// Finds which gradients the backward of a part's entries computes. Starts from the inputs of the part that require a
-/// gradient.
+/// Finds which gradients the backward of each part of a model computes. Starts from the inputs of the part that require
+/// a gradient.
 
 namespace floptally::inline v0_3::detail {
 

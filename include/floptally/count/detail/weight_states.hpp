@@ -32,7 +32,7 @@ class weight_states {
 
     constexpr explicit weight_states(const training_plan& plan) : plan_(plan) {}
 
-    /// Returns how many layers from `layer` on have the same settings, at most `most`.
+    /// Returns how many layers from `layer` on have the same weight settings in the plan. The result is at most `most`.
     [[nodiscard]] constexpr std::uint64_t count_alike(std::uint64_t layer, std::uint64_t most) const {
         for (const weight_setting& setting : plan_.weights) {
             if (layer == no_layer || !setting.names_layers()) {
@@ -48,8 +48,8 @@ class weight_states {
         return most;
     }
 
-    /// Calls `each(part, layer, entry, layers)` for every entry of every part, once for each group of `layers`
-    /// successive layers that have the same settings. `layer` is the first of them.
+    /// Calls `each(part, layer, entry, layers)` for every entry of every part. Successive layers with the same weight
+    /// settings are one call: `layer` is the first of them, `layers` is their number.
     template <class Each>
     constexpr void for_each(array_view<model_part> parts, Each each) const {
         for (const model_part& part : parts) {

@@ -102,7 +102,7 @@ struct accumulator_schema {
     }
     /// Returns the number of accumulators of one view.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t stride() const { return before_masks + mask_count; }
-    /// Returns the number of accumulators of both views together.
+    /// Returns the number of accumulators of both views (useful, padded) together.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t size() const { return 2 * stride(); }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool has_tower(modality in) const { return has[static_cast<std::size_t>(in)]; }
     /// Returns true if an accumulator counts samples of a modality.
@@ -123,7 +123,7 @@ struct accumulator_schema {
     }
 };
 
-/// Returns the record of refusals. In device memory the record follows the accumulators of both views.
+/// Returns the record of refused samples. In device memory the record follows the accumulators of both views.
 [[nodiscard]] inline FLOPTALLY_HOST_DEVICE refusal_record* record_after(const accumulator_schema& schema,
                                                                         std::uint64_t* accumulators) {
     return reinterpret_cast<refusal_record*>(accumulators + schema.size());
@@ -213,7 +213,8 @@ void require_known(const mask_set& masks, statistic_list<Statistics...> list,
     }
 }
 
-/// True if there are samples of type `Unit` that a statistic, or a statistic of a list, cannot count.
+/// True if a statistic cannot count some samples of type `Unit`. For a list: true if this holds for any statistic in
+/// it.
 template <class Statistic, class Unit>
 inline constexpr bool has_problems = requires(const Statistic& value, const Unit& unit) {
     value.problem_of(unit);

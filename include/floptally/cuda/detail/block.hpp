@@ -11,8 +11,8 @@
 #endif
 
 /// @file
-/// The interface of the block that a kernel runs in, and atomic operations on 64-bit words. The bodies of kernels are
-/// templates over the block type. Tests run the same code on the host over a block of fibers
+/// The interface of the thread block that a kernel runs in, and atomic operations on 64-bit words. The bodies of
+/// kernels are templates over the block type. Tests run the same code on the host over a block of fibers
 /// (tests/cuda/emulated_block.hpp).
 
 namespace floptally::inline v0_3::detail {
@@ -27,9 +27,9 @@ struct launch_shape {
     std::size_t shared_words = 0;
 };
 
-/// Returns the shape of a launch for `units` units of work. A block of `Body` handles `Body::units` of them at once.
-/// The launch has as many blocks as the work needs, but at most `max_blocks`. If `max_blocks` is 0, the limit is the
-/// number of blocks that the device runs at once.
+/// Returns the shape of a launch for `units` items, such as samples. A thread block of the kernel `Body` handles
+/// `Body::units` items at once. The launch has as many blocks as the work needs, but at most `max_blocks`. If
+/// `max_blocks` is 0, the limit is the number of blocks that the device runs at once.
 template <class Body>
 [[nodiscard]] launch_shape launch_of(std::size_t units, std::size_t shared_words, std::uint32_t multiprocessors,
                                      std::uint32_t max_blocks) {
@@ -39,7 +39,7 @@ template <class Body>
 }
 
 #if defined(FLOPTALLY_HAS_KERNELS)
-/// The block of a launch on a device. It is one-dimensional and consists of whole warps.
+/// The thread block of a kernel on a device. It is one-dimensional and consists of whole warps.
 struct cuda_block : vendor_block {
     /// Returns the shared memory that the launch asked for.
     [[nodiscard]] __device__ std::uint64_t* shared() const {

@@ -21,7 +21,7 @@ namespace floptally::inline v0_3::detail {
 
 /// A list of integers in device memory: its address, the width of its integers, and its name in errors.
 struct number_list {
-    const void* numbers = nullptr;  ///< null: all numbers are 0
+    const void* numbers = nullptr;  ///< address of the integers; null: all are 0
     std::uint32_t bytes = 4;
     bool is_signed = true;
     list_name field{};
@@ -93,7 +93,7 @@ struct length_list {
     const void* real_from_groups = nullptr;   ///< the 16-byte aligned address at or before the first number of `real`
     const void* slots_from_groups = nullptr;  ///< the 16-byte aligned address at or before the first number of `slots`
     std::uint32_t listed_real = 0;            ///< number of sequences in the list `real`
-    std::uint32_t count = 0;                  ///< number of all sequences, real or not
+    std::uint32_t count = 0;                  ///< number of all sequences, real and mock
     std::uint32_t num_real = 0;
     std::uint32_t row_length = 0;           ///< length of each row in tokens, if the slots are rows
     std::uint32_t flags = 0;                ///< flags of the refusal record if a sequence of the list is refused
@@ -116,7 +116,7 @@ struct length_list {
         if (device_number.numbers == nullptr) {
             return num_real;
         }
-        // As an unsigned integer, a negative number is larger than any count.
+        // As an unsigned integer, a negative number is larger than any number of sequences.
         const std::uint64_t real_count = device_number[0];
         return real_count <= count ? static_cast<std::uint32_t>(real_count) : wrong_number;
     }

@@ -44,14 +44,14 @@ enum class list_name : std::uint8_t {
     return names[static_cast<std::size_t>(field)];
 }
 
-/// The head of a refusal, in 16 bits: its kind, the list that it is about, and flags.
+/// The head of a refusal, in 16 bits: the reason, the list of numbers that has the error, and flags.
 struct refusal_head {
     refused kind{};
     list_name field{};
     std::uint32_t flags = 0;
 
     static constexpr std::uint32_t is_signed = 1;
-    // From here on, the flags of `refused::listed`, one bit each.
+    // The flags from here on are used only with `refused::listed`. Each flag is one bit.
     static constexpr std::uint32_t by_boundaries = 2;
     static constexpr std::uint32_t in_row = 4;
     static constexpr std::uint32_t in_slot = 8;

@@ -44,7 +44,7 @@ namespace floptally::inline v0_3::detail {
     return entry;
 }
 
-/// Multiplies an entry's FLOPs per unit by `times`, but not its number of stored weights.
+/// Multiplies an entry's FLOPs (per token, pair, …) by `times`, but not its number of stored weights.
 constexpr void multiply_flops(cost_entry& entry, const checked& times) {
     adapter& per_rank = entry.per_rank;
     for (std::uint64_t* flops : {&entry.useful, &entry.padded, &per_rank.in, &per_rank.out, &per_rank.padded_out}) {
@@ -71,9 +71,9 @@ class cost_entries {
         masks.include(entry.in);
     }
 
-    /// Adds an entry over the pairs of a mask, or over the units of another statistic, as `put` does. The amount of a
-    /// measured statistic is usually summed over all layers already, so copies of a layer do not multiply the entry. If
-    /// copies of a layer must multiply the entry, set `entry.what` to `accumulator::pairs`.
+    /// Adds an entry whose FLOPs are per pair of a mask, or per unit that another statistic counts. Merges it as `put`
+    /// does. The amount of a measured statistic is usually summed over all layers already, so copies of a layer do not
+    /// multiply the entry. If copies of a layer must multiply the entry, set `entry.what` to `accumulator::pairs`.
     constexpr void put_over(const component_name& component, std::string_view weight, cost_entry entry,
                             const statistic& attends) {
         entry.what =
@@ -92,13 +92,14 @@ class cost_entries {
         return entry.weight == 0 ? std::string_view{} : weights[entry.weight - 1U].view();
     }
 
-    /// Returns true if an entry's accumulator is already summed over all layers, such as visits of experts. Copies of a
-    /// layer then do not multiply the entry.
+    /// Returns true if an entry's accumulator is already summed over all layers, such as visits of tokens to experts.
+    /// Copies of a layer then do not multiply the entry.
     [[nodiscard]] constexpr bool is_of_all_layers(const cost_entry& entry) const {
         return entry.what == accumulator::routed && !counts_passes(masks[entry.mask]);
     }
 
-    /// Returns these entries for a vision or audio tower. They then multiply the sums over images or audio clips.
+    /// Returns these entries for a vision or audio tower. Their FLOPs are then multiplied by the sums over images or
+    /// audio clips.
     [[nodiscard]] constexpr cost_entries in(modality which) const {
         cost_entries result;
         for (cost_entry entry : entries) {
@@ -112,7 +113,8 @@ class cost_entries {
         return result;
     }
 
-    /// Returns the entries with `units` instead of tokens, and with `attends` instead of bidirectional attention.
+    /// Returns the entries with FLOPs per unit that `units` counts instead of per token. `attends` replaces
+    /// bidirectional attention.
     [[nodiscard]] constexpr cost_entries over(const statistic& units, const statistic& attends) const {
         cost_entries result;
         for (cost_entry entry : entries) {
@@ -128,7 +130,7 @@ class cost_entries {
         return result;
     }
 
-    /// Returns the entries with `n` extra tokens in each sequence: `cost::with_prefix_tokens`.
+    /// Returns the entries with `n` extra tokens in each sequence (see `cost::with_prefix_tokens`).
     [[nodiscard]] constexpr cost_entries with_prefix_tokens(std::uint64_t n) const {
         cost_entries sum = *this;
         const auto add = [&](cost_entry extra, accumulator unit, std::uint64_t times) {

@@ -11,10 +11,10 @@
 ///
 /// The columns of rates are fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4.
 ///
-/// Rules for a new row: leave out figures without a public source. If the source is not a vendor document, mark that in
-/// the row. The FLOPs per clock are the number of multiprocessors times the FLOPs of each, in bf16 (in fp16 if the
-/// accelerator has no bf16). Write driver names in full. Different rows must have different driver names, unless the
-/// driver itself reports several accelerators under one name. `accelerator_named` rejects such a name.
+/// Rules for a new row: leave out rates and sizes without a public source. If the source is not a vendor document, mark
+/// that in the row. The FLOPs per clock are the number of multiprocessors times the FLOPs of each, in bf16 (in fp16 if
+/// the accelerator has no bf16). Write driver names in full. Different rows must have different driver names, unless
+/// the driver itself reports several accelerators under one name. `accelerator_named` rejects such a name.
 ///
 /// An accelerator whose vendor publishes no rate has a row of zeros. Its note states the reason. Errors quote the note,
 /// so it has no full stop. Only in a row of zeros may a driver name end with `*`, which stands for any text. An exact
@@ -22,7 +22,7 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// A public source of figures, as C strings: its title and its address.
+/// A public document that states rates or memory sizes, as C strings: its title and its address.
 struct publication_row {
     const char* title = nullptr;
     const char* url = nullptr;
@@ -32,8 +32,8 @@ struct publication_row {
 struct memory_row {
     double tbps = 0;           ///< TB/s (10^12 bytes) of one device; 0: not published
     double gib = 0;            ///< GiB (2^30 bytes) of one device; 0: not published
-    publication_row source{};  ///< source of these figures; if its title is empty, source and quality are those of the
-                               ///< accelerator's rates
+    publication_row source{};  ///< source of bandwidth and size; if its title is empty, source and quality are those of
+                               ///< the accelerator's rates
     /// The driver name of the variant with this memory; null: all variants have it.
     const char* driver_name = nullptr;
     source_quality quality = source_quality::vendor_document;

@@ -59,7 +59,7 @@ inline constexpr std::uint8_t hstu_windowed_targets = 4;
 // All targets share one position; set only together with hstu_windowed_targets.
 inline constexpr std::uint8_t hstu_shared_place = 8;
 
-/// Returns the options of a mask as bits. An option that has no effect gets the bit 0.
+/// Returns the options of an HSTU mask as bits. An option that has no effect gets the bit 0.
 [[nodiscard]] constexpr std::uint8_t hstu_flags(const hstu_mask& m) {
     const bool windowed = m.max_attn_len > 0 && m.windowed_targets;
     return static_cast<std::uint8_t>(
@@ -67,7 +67,7 @@ inline constexpr std::uint8_t hstu_shared_place = 8;
         (windowed ? hstu_windowed_targets : 0) | (windowed && m.targets_share_place ? hstu_shared_place : 0));
 }
 
-/// Returns the option bits of a mask without the bits of `max_attn_len`.
+/// Returns the option bits of an HSTU mask without the bits of `max_attn_len`.
 [[nodiscard]] constexpr std::uint8_t unlimited_flags(std::uint8_t flags) {
     return static_cast<std::uint8_t>(flags & (hstu_bidirectional | hstu_without_context));
 }
@@ -151,8 +151,7 @@ constexpr void check_hstu(const hstu_mask& m) {
            hstu_pairs_before(whole, s.past, reach, full, flags);
 }
 
-/// Returns h² for h tokens of history: twice the h(h + 1)/2 causal pairs, minus h. For a sequence with a past,
-/// subtracts the square of the cached history.
+/// Returns h² for a history of h tokens. The square of the cached history is subtracted if the sequence has a past.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_history_squares(const sequence& s,
                                                                                  std::uint8_t flags) {
     const hstu_layout whole(s, (flags & hstu_without_context) == 0);
@@ -161,8 +160,9 @@ constexpr void check_hstu(const hstu_mask& m) {
     return rows * rows - before * before;
 }
 
-/// Returns the number of pairs of a mask without limits, except those of history queries with history keys. Within its
-/// group, each target attends only to itself. If the mask is not causal, the pairs of history with history count too.
+/// Returns the number of pairs of an HSTU mask without limits, except those of history queries with history keys.
+/// Within its group, each target attends only to itself. If the mask is not causal, the pairs of history with history
+/// count too.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_other_pairs(const sequence& s, std::uint8_t flags) {
     const hstu_layout whole(s, (flags & hstu_without_context) == 0);
     const hstu_layout end = whole.first(std::uint64_t{s.past} + s.length);

@@ -14,14 +14,14 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// Returns the triangle n(n + 1)/2. In 64 bits n must be below 2^32, so that the product fits.
+/// Returns the triangular number n(n + 1)/2. In 64 bits n must be below 2^32, so that the product fits.
 template <class Count = std::uint64_t>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr Count triangle(std::type_identity_t<Count> n) {
     return n * (n + 1) / 2;
 }
 
-/// Returns Σ min(i, cap) over 0 ≤ i < rows. This is the number of keys before (or after) the query to which the rows of
-/// a band attend. A negative cap means no limit.
+/// Returns the number of pairs of the first `rows` queries with earlier keys, at most `cap` keys for each query. This
+/// is Σ min(i, cap) over 0 ≤ i < rows. A negative cap means no limit.
 template <class Count = std::uint64_t>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr Count capped_ramp(std::type_identity_t<Count> rows, std::int64_t cap) {
     if (rows == 0) {
@@ -37,7 +37,8 @@ template <class Count = std::uint64_t>
     return rows / chunk * triangle(chunk) + triangle(rows % chunk);
 }
 
-/// Returns n² − (n − W)² for n rows and a window of W rows, or n² if n ≤ W.
+/// Returns twice the number of pairs of a sliding window, if the triangle at its start counts as half a square. For n
+/// queries and a window of W tokens that is n² − (n − W)², or n² if n ≤ W.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t window_square_rows(std::uint64_t rows,
                                                                                std::uint64_t window) {
     const std::uint64_t beyond = rows - smaller(rows, window);
@@ -51,7 +52,8 @@ template <class Count = std::uint64_t>
     return (rows - rest) * chunk + rest * rest;
 }
 
-/// Returns Σ ⌊i / ratio⌋ over 1 ≤ i ≤ rows: the causal pairs if each complete block of `ratio` tokens is one key.
+/// Returns the number of causal pairs of the first `rows` queries if each complete block of `ratio` tokens is one key:
+/// Σ ⌊i / ratio⌋ over 1 ≤ i ≤ rows.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t compressed_rows(std::uint64_t rows, std::uint64_t ratio) {
     const std::uint64_t blocks = rows / ratio;
     return blocks == 0 ? 0 : ratio * triangle(blocks - 1) + blocks * (rows % ratio + 1);
@@ -80,7 +82,7 @@ template <class Count = std::uint64_t>
     return window_pieces(g.h, window, shift) * window_pieces(g.w, window, shift);
 }
 
-/// Returns n² minus the pairs of a causal window of `window` tokens (−1: of a causal mask).
+/// Returns how many of the n² pairs of n tokens are outside a causal window of `window` tokens (−1: a causal mask).
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t later_within(std::uint64_t n, std::int64_t window) {
     return n * n - n - capped_ramp(n, window - 1);
 }

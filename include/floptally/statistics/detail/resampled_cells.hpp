@@ -33,7 +33,8 @@ struct resampled_cells {
     std::int32_t field;
     std::int32_t factors;   ///< parameters of height and width in one integer: stride + 2^16·up
     std::int32_t summands;  ///< low half: `add` of height and width; high half: `add` of time; each at least −2^15
-    std::int32_t time;  ///< parameters of time in one integer: (field + 2^11) + 2^12·stride + 2^20·up + 2^28·reach
+    std::int32_t
+        time;  ///< parameters of the time axis in one integer: (field + 2^11) + 2^12·stride + 2^20·up + 2^28·reach
 
     [[nodiscard]] static FLOPTALLY_HOST_DEVICE constexpr std::int64_t low_half(std::int32_t number) {
         return static_cast<std::int16_t>(static_cast<std::uint32_t>(number) & 0xFFFFU);
@@ -64,7 +65,8 @@ struct resampled_cells {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frames(const grid& g) const {
         return of_axis(g.t, frames());
     }
-    /// Returns the number of cells of a grid after resampling, which is below 2^32 if `problem_of` finds no problem.
+    /// Returns the number of cells of a grid after resampling. The number is below 2^32 if `problem_of` finds no
+    /// problem.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t cells(const grid& g) const {
         return of_frames(g) * static_cast<std::uint64_t>(of_frame(g));
     }
@@ -86,7 +88,7 @@ struct resampled_cells {
         }
     }
 
-    /// Writes the numbers of the text form to `to`: first those of height and width (field, stride, up, add), then
+    /// Writes the numbers in a statistic's text to `to`: first those of height and width (field, stride, up, add), then
     /// those of time.
     constexpr void common_values(std::int64_t* to) const {
         for (const resampling& axis : {space(), frames()}) {

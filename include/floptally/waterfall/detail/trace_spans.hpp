@@ -17,8 +17,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The work that runs at a moment of a trace. `part` is the number of the part of the work, or 0 if no pattern matches.
-/// `backward` is true in the backward pass.
+/// The work that runs at a moment of a trace. `part` is the number of the part of the work, or 0 if no pattern of the
+/// `module_map` matches. `backward` is true in the backward pass.
 struct trace_label {
     std::uint32_t part = 0;
     bool backward = false;
@@ -33,7 +33,7 @@ struct op_stretch {
 };
 
 /// The nested spans of host events, and the part of the work that runs in each span. The innermost span that matches a
-/// pattern gives the part. A backward operator has the part of its forward operator.
+/// pattern of the `module_map` gives the part. A backward operator has the part of its forward operator.
 class trace_spans {
   public:
     trace_spans(const trace& recorded, const module_map& modules)
@@ -59,14 +59,14 @@ class trace_spans {
         }
     }
 
-    /// Returns the names of the parts, indexed by number. The first name is empty and stands for work that matches no
-    /// pattern.
+    /// Returns the names of the parts of the work, indexed by `trace_label::part`. The first name is empty and stands
+    /// for work that matches no pattern of the `module_map`.
     [[nodiscard]] const std::vector<std::string>& parts() const { return parts_; }
     [[nodiscard]] const std::vector<op_stretch>& stretches() const { return stretches_; }
     /// Returns the number of backward operators whose forward operator is missing in the trace or ambiguous.
     [[nodiscard]] std::uint64_t backward_alone() const { return backward_alone_; }
 
-    /// The place and time of a kernel's launch.
+    /// The time at which a kernel was launched, and the part of the work that ran then.
     struct launch {
         trace_label label{};
         std::int64_t begin = 0;
@@ -74,7 +74,7 @@ class trace_spans {
     /// Returns the launch of a kernel: the call that launched it, or else the operator that contains the launch.
     /// Returns null if the trace has neither.
     [[nodiscard]] const launch* launch_of(const trace_event& kernel) const {
-        // If there is no operator, some profilers write the correlation id as the external id too.
+        // If no operator launched the kernel, some profilers write the correlation id as the external id too.
         const std::uint64_t external = kernel.external == kernel.correlation ? 0 : kernel.external;
         for (const auto& [launches, id] :
              {std::pair(&launches_, kernel.correlation), std::pair(&operators_, external)}) {
@@ -85,8 +85,8 @@ class trace_spans {
         }
         return nullptr;
     }
-    /// Returns the part that matches the kernel's own name, or else the part in which the kernel was launched. A copy
-    /// without any match gets the part "copies".
+    /// Returns the part of the work that a kernel belongs to: the part for the kernel's own name, or else the part in
+    /// which the kernel was launched. A memory copy for which neither is known gets the part "copies".
     [[nodiscard]] trace_label label_of_kernel(const trace_event& kernel, trace_label launched) {
         std::uint32_t part = part_named("kernel:", kernel.name);
         part = part != 0 ? part : launched.part;
@@ -183,7 +183,7 @@ class trace_spans {
         stack.open.push_back(inner);
     }
 
-    /// Gives a backward operator the path and part of its forward operator.
+    /// Gives a backward operator the path of its forward operator, and the same part of the work.
     void take_from_forward(const trace_event& event, span& inner) {
         inner.label.backward = true;
         const auto lane = lane_of_thread_.find(event.forward_thread);
