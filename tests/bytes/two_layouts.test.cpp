@@ -356,7 +356,7 @@ TEST_CASE("activation memory includes the tokens that a rank gathers from other 
         CHECK(activations(sizes, sizes.etp) - activations(sizes, 1) == layers * more * hidden * 2);
         checked += more != 0 ? 1 : 0;
     });
-    CHECK(checked > 30);
+    CHECK(checked > (is_sanitized ? 3 : 30));
 }
 
 TEST_CASE("bytes between nodes are the bytes of ring edges and messages that leave a node") {

@@ -154,7 +154,7 @@ def test_hf_6nd_convention_with_lora_gives_the_flops_that_the_trainer_logs_for_a
         assert cost.total_flops(convention="hf_6nd", plan=cost.plan, lengths=[10, 10]) == logged, targets
 
 
-def test_a_comparison_explains_a_dashboard_number_off_by_a_constant_factor_and_a_training_log_of_a_larger_batch(tmp_path: pathlib.Path) -> None:
+def test_a_comparison_finds_a_constant_factor_in_a_dashboard_number_and_a_log_that_is_of_a_larger_batch(tmp_path: pathlib.Path) -> None:
     verl = MODEL.flops(convention="verl", **BATCH).measure(2.5, gpus=8, accelerator="H100 SXM")
     result = MODEL.compare(observed=f"{8 * verl.tflops_per_gpu:.2f}TFLOP/s", seconds=2.5, gpus=8, **BATCH)
     assert [(one.name, one.factor, one.cause) for one in result.matches] == [

@@ -318,7 +318,7 @@ def test_verification_counts_the_logits_that_the_batch_keeps(kept: Any) -> None:
     check_sums(result)
 
 
-def test_verification_reports_positions_that_a_causal_convolution_cuts_off() -> None:
+def test_verification_reports_that_a_causal_convolution_computes_padded_positions_and_drops_them() -> None:
     layers = ["conv", "full_attention", "conv"]
     model = real("Lfm2ForCausalLM", {**DECODER, "num_hidden_layers": 3, "layer_types": layers, "conv_L_cache": 3})
     batch = {"input_ids": torch.randint(5, 90, (2, 11))}

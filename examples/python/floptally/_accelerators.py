@@ -172,7 +172,7 @@ def _product(precision: str, side: int, on: Any, torch: Any) -> Callable[[], Any
         alpha = torch.ones((), device=on)
         return lambda: torch._scaled_mm(a, b, scale_a=alpha, scale_b=alpha, out_dtype=torch.bfloat16)
     if precision not in _DTYPES:
-        raise RuntimeError("choose the precision bf16, fp16, tf32, fp32, fp64 or fp8")
+        raise RuntimeError(f"{precision} cannot be measured: choose bf16, fp16, tf32, fp32, fp64 or fp8")
     if precision == "tf32" and on.type != "cuda":
         raise RuntimeError("only GPUs have TF32: choose fp32")
     dtype = getattr(torch, _DTYPES[precision])

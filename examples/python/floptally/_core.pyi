@@ -263,8 +263,8 @@ class Entry:
         """The number of columns, rows, heads or experts that tensor parallelism splits. 0 means unknown."""
     @property
     def inner_units(self) -> int:
-        """A second size for tensor parallelism: columns of a key-value head, key-value heads of a fused matrix, or the
-        width of an expert."""
+        """A second size that tensor parallelism must divide or keep whole. By `split` it is the columns of a key-value
+        head, the key-value heads of a fused matrix, or the width of an expert."""
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 

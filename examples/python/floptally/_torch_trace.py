@@ -240,7 +240,7 @@ class Recorder(TorchDispatchMode):
             return func(*args, **kwargs)  # asks for a tensor's device
         self.step.operators += 1
         if self.step.operators > self.most_operators > 0:
-            raise TooLong(f"the step runs more than {self.most_operators} operators")
+            raise TooLong(f"the step runs more than {self.most_operators} operators: trace it at shorter lengths")
         inputs = list(tensors_in(args)) + list(tensors_in(kwargs))
         call = Call(func, args, kwargs, inputs)
         if decided_by_values(func):

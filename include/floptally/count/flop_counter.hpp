@@ -285,13 +285,14 @@ class flop_counter {
         count(static_cast<const cost&>(model.cost()), plan);
     }
 
-    /// Counts a value with the members `cost` and `parts`, such as a `model_config`. All its weights train.
+    /// Counts the FLOPs of a model that has the members `cost` and `parts`, such as a `model_config`. All weights
+    /// train.
     template <model_record Model>
     constexpr explicit flop_counter(const Model& model, const convention& counted_as = conventions::exact)
         : convention_(counted_as) {
         fold(static_cast<const cost&>(model.cost));
     }
-    /// Counts a value with the members `cost` and `parts` under a plan.
+    /// Counts the FLOPs of a model that has the members `cost` and `parts`, under a plan.
     template <model_record Model>
     constexpr explicit flop_counter(const Model& model, const convention& counted_as, const training_plan& plan)
         : convention_(counted_as) {

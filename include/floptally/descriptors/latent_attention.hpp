@@ -146,10 +146,10 @@ struct mla {
 /// earlier token cheaply, so that the main attention needs only the `mask::top_k` best.
 ///
 /// Forward FLOPs with h = hidden_size and H heads of width d: a token takes 2·query_size·H·d for queries, 2·h·d for one
-/// key, and 2·h·H for one weight per head. The queries are computed from the latent of the attention's queries. A pair
-/// of a causal mask takes 2·H·d for QKᵀ, whatever the mask of the layer. The scores of the heads are then summed with
-/// the head weights. With `head_sum_is_product` this sum counts as a product [1, H]·[H, keys] of 2·H per pair, as in
-/// Hugging Face's implementation. A fused kernel computes it without a product.
+/// key, and 2·h·H for one weight per head. The queries are computed from the latent of the attention's queries. The
+/// scores QKᵀ take 2·H·d for each pair of a causal mask, even if the layer has another mask. The scores of the heads
+/// are then summed with the head weights. With `head_sum_is_product` this sum counts as a product [1, H]·[H, keys] of
+/// 2·H per pair, as in Hugging Face's implementation. A fused kernel computes it without a product.
 ///
 /// With a `compress_ratio` the indexer scores blocks instead of tokens: a pair is a query and a complete block before
 /// it. A matrix with `key_width` columns computes the key of a block. With `key_gate` another matrix weighs the block's

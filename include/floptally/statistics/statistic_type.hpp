@@ -181,8 +181,8 @@ concept converts_parameters = names_parameters<Statistic> && requires(const Stat
     value.values(values);
     { Statistic::from(values) } -> std::same_as<Statistic>;
 };
-/// A statistic whose `parameters` have a name for each of its members. A statistic without `parameters` also satisfies
-/// the concept. A statistic with functions that convert its members to numbers also satisfies the concept.
+/// Rules out a statistic whose `parameters` do not have a name for each of its members. Such a statistic needs
+/// functions that convert its members to numbers. A statistic without `parameters` needs none.
 template <class Statistic>
 concept names_each_member = !names_parameters<Statistic> || converts_parameters<Statistic> || requires {
     requires sizeof(Statistic::parameters) / sizeof(statistic_parameter) == sizeof(Statistic) / sizeof(std::int32_t);

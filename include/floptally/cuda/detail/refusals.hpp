@@ -96,8 +96,8 @@ struct refusal_place {
 struct refusal_record {
     static constexpr std::uint32_t words = 16;             ///< number of 32-bit words of a refusal; enough for two
                                                            ///< grids
-    static constexpr std::uint32_t parts = 2 + 2 * words;  ///< number of parts: a head, a check sum, and two parts for
-                                                           ///< each word
+    static constexpr std::uint32_t parts = 2 + 2 * words;  ///< number of integers that a record stores: a head, a
+                                                           ///< checksum, and two for each word
 
     std::uint64_t left_out;       ///< number of refused sequences
     std::uint64_t overflowed[2];  ///< for the useful and the padded view: one bit for each accumulator that has
