@@ -201,12 +201,12 @@ inline constexpr convention_choice convention_choices[] = {
 static_assert(terms_that([](term kind) { return !has_choice_of(kind); }).is_empty(),
               "a term is in no choice of convention_choices: add it to one, else differences do not add up");
 
-/// The three stages in which a counting rule is replaced. `entries_too_many` removes cost entries that only the
+/// The three steps in which a counting rule is replaced. `entries_too_many` removes cost entries that only the
 /// convention counts. `amounts` changes the FLOPs of entries that the convention and `exact` count. `entries_missing`
 /// adds entries that only `exact` counts.
 enum class settled_part : std::uint8_t { entries_too_many, amounts, entries_missing };
 
-/// Replaces a counting rule of a convention by the rule of `exact`, in one of three stages. Returns true if this
+/// Replaces a counting rule of a convention by the rule of `exact`, in one of three steps. Returns true if this
 /// changes the convention.
 [[nodiscard]] constexpr bool settle(const convention_choice& choice, settled_part part, convention& how) {
     if (part == settled_part::amounts) {
