@@ -249,7 +249,8 @@ played_step play(const std::vector<double>& works, double transfer, double besid
 
 }  // namespace
 
-TEST_CASE("exposed communication is one waterfall line and does not include waiting a second time") {
+TEST_CASE(
+    "exposed communication is one waterfall line, and the time in which ranks wait for others is not counted twice") {
     std::mt19937_64 random(83);
     for (int repeat = 0; repeat < 300; ++repeat) {
         std::vector<std::uint64_t> loads(1 + random() % 8);

@@ -387,20 +387,18 @@ class Waterfall:
         from ._search import Search
 
         choices = {name: value for name, value in with_layout(self._said).items() if value is not None}
-        for name in ("precisions", "clock_mhz", "apart", "rank_work", "idle_gpus", "masked_tiles", "batches",
-                     "distinct_experts", "component_times", "trace"):  # fmt: skip
-            if name in choices:
+        of_cluster = ("gpus", "accelerator", "peak_tflops", "precision", "memory_tbps", "gpus_per_node", "network_gbps",
+                      "weight_bits", "gradient_bits", "activation_bits", "cache_bits")  # fmt: skip
+        of_layout = ("tp", "pp", "vpp", "ep", "etp", "microbatches", "schedule")
+        for name in choices:
+            if name not in (*of_cluster, *of_layout, "replicas", "cp", "sequence_parallel", "seconds"):
                 raise Error("best", f"cannot use {name}=, because Cost.search does not know it: create the waterfall without {name}=")
         if "plan" in how:
             raise Error("plan", "is the plan of the step's Breakdown: leave it out")
         if not isinstance(choices.get("microbatches", 1), int):
             raise Error("microbatches", "must be the number of microbatches if you call best(), which takes their lengths from lengths=")
-        of_cluster = ("gpus", "accelerator", "peak_tflops", "precision", "memory_tbps", "gpus_per_node", "network_gbps",
-                      "weight_bits", "gradient_bits", "activation_bits", "cache_bits")  # fmt: skip
         cluster = {name: choices[name] for name in of_cluster if name in choices}
-        sizes: dict[str, Any] = {
-            name: choices[name] for name in ("tp", "pp", "vpp", "ep", "etp", "microbatches", "schedule") if name in choices
-        }
+        sizes: dict[str, Any] = {name: choices[name] for name in of_layout if name in choices}
         if "replicas" in choices:
             sizes["dp"] = choices["replicas"]
         if "cp" in choices:

@@ -156,8 +156,8 @@ template <integer_range Lengths, integer_range Keys>
     return lengths_and_parts<element_of<Lengths>, element_of<Keys>>(
         lengths, {encoder_lengths, &sequence::keys, "encoder_lengths"});
 }
-/// The lengths to which the rows of an encoder-decoder are padded: the decoder's rows, and the encoder's rows. If one
-/// of the lengths is empty, these rows are not padded.
+/// The lengths to which the rows of an encoder-decoder are padded: those of the decoder, and those of the encoder. Rows
+/// without a value are not padded.
 struct both_row_lengths {
     std::optional<std::uint64_t> row_length{};
     std::optional<std::uint64_t> encoder_row_length{};
@@ -383,8 +383,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// A batch source: a BSHD batch by its attention mask, flags row by row. Ones count as useful, all flags as padded. The
-/// ones of a row must be contiguous. Padding may precede or follow them.
+/// A batch source: the attention mask of a BSHD batch, with one row of flags for each sequence. Useful tokens are the
+/// ones, padded tokens are all flags. In a row the ones must be contiguous. Padding may precede or follow them.
 template <std::integral T>
 class attention_mask_rows {
   public:
@@ -546,8 +546,8 @@ class adds_batches {
     /// Adds a BSHD batch without padding: `shape.rows` sequences of `shape.columns` tokens.
     constexpr void add_shape(const batch_shape& shape) { self().add(full_rows(shape)); }
 
-    /// Adds a BSHD batch by its attention mask, flags row by row. Ones count as useful, all flags as padded. The ones
-    /// of a row must be contiguous. Padding may precede or follow them.
+    /// Adds a BSHD batch by its attention mask, with one row of flags for each sequence. Useful tokens are the ones,
+    /// padded tokens are all flags. In a row the ones must be contiguous. Padding may precede or follow them.
     template <flag_range Flags = braced_integers>
     constexpr void add_attention_mask(const Flags& attention_mask, const batch_shape& shape) {
         self().add(attention_mask_rows(attention_mask, shape));

@@ -302,7 +302,7 @@ class tally_accumulators {
     }
     /// Returns the accumulators of a view.
     [[nodiscard]] constexpr amounts amounts_of(view seen) const { return {data() + offset(seen), stride()}; }
-    /// Returns amounts that add `number` to one fixed accumulator of modality text.
+    /// Returns amounts that add `number` to the accumulator `which` of modality text, and to no other.
     [[nodiscard]] constexpr amounts amounts_of(view seen, accumulator which, std::uint64_t number) {
         return amounts_of_accumulator(seen, index_of(modality::text, which), number);
     }

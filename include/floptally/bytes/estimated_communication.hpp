@@ -63,9 +63,9 @@ namespace floptally::inline v0_3 {
     return longest;
 }
 
-/// Estimates the exposed communication from the plan's pipeline and layout, if it has them. Data parallelism uses the
-/// remaining GPUs. `ep` and `etp` say over how many of these ranks experts and their matrices are split. With `etp` 0
-/// the size of tp is used. Throws `error` if the working GPUs are not a multiple of tp x cp x pp.
+/// Estimates the exposed communication of a pipeline and of a layout; each may be left out. Of the GPUs that are not
+/// idle, those beyond tp x cp x pp are data parallel. Experts are split over `ep` ranks, and their matrices over `etp`
+/// ranks; `etp` 0 means tp. Throws `error` if the number of GPUs that are not idle is no multiple of tp x cp x pp.
 [[nodiscard]] inline time_apart estimated_communication(std::span<const model_part> model, const tally& batch,
                                                         const training_plan& plan,
                                                         const std::optional<pipeline_choices>& choices,

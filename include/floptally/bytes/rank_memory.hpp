@@ -251,16 +251,7 @@ class kept_activations {
     [[nodiscard]] std::uint64_t shares(const tensor_flow& flow, value::set values) const {
         return flow.is_sharded(values) ? tp_ : token_ranks_;
     }
-    [[nodiscard]] bool trains(const cost_entry& entry) const {
-        for (std::uint64_t n = 0; n < part_->repeat;) {
-            const std::uint64_t layer = part_->first_layer == no_layer ? no_layer : part_->first_layer + n;
-            if (states_.trains(*part_, layer, entry)) {
-                return true;
-            }
-            n += states_.count_alike(layer, part_->repeat - n);
-        }
-        return false;
-    }
+    [[nodiscard]] bool trains(const cost_entry& entry) const { return states_.trains_anywhere(*part_, entry); }
     void note_unsaid(const cost_entry& entry) {
         const std::string name(entries().components()[entry.component].view());
         if (std::find(unsaid.begin(), unsaid.end(), name) == unsaid.end()) {

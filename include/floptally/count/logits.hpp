@@ -20,7 +20,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// Name of the accumulator that counts the tokens whose logits are computed. Add to it with `tally::add_measured`.
+/// Name of the accumulator for the number of tokens that get logits. Add to it with `tally::add_measured`.
 inline constexpr std::string_view logits_accumulator = "logits"sv;
 
 /// Returns true if the entry computes logits for each text token. Returns false for a classifier of whole sequences.

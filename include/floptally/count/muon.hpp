@@ -32,9 +32,9 @@ namespace floptally::inline v0_3 {
 /// Newton-Schulz iterations. Their matrix products do not depend on the number of tokens.
 ///
 /// A Newton-Schulz iteration over a matrix X [m, n] with m ≤ n computes A = X·Xᵀ, A·A and (bA + cA²)·X, with constants
-/// b and c. That is 2·m²·n + 2·m³ + 2·m²·n FLOPs. X is transposed if m > n. Muon updates weight matrices, but no
-/// convolution, norm, bias or embedding table, and not the lm_head. The matrix of each expert counts separately. A
-/// fused matrix (qkv) is one matrix. Under LoRA, Muon updates the adapters instead.
+/// b and c. That is 2·m²·n + 2·m³ + 2·m²·n FLOPs. X is transposed if m > n. Muon updates weight matrices. It
+/// leaves out convolutions, norms, biases, embedding tables and the lm_head. The matrix of each expert counts
+/// separately. A fused matrix (qkv) is one matrix. Under LoRA, Muon updates the adapters instead.
 struct muon {
     std::uint64_t iterations = 5;  ///< Newton-Schulz iterations for each weight matrix in an optimizer step
     /// Weights that another optimizer updates. Their names have the form of `weight_setting::weights`: "moe.router",

@@ -17,8 +17,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Parts of vision towers other than transformer layers: patches, mergers, pooling. Like every cost, their costs count
-/// as work on text tokens until you call `cost::in(modality::vision)`.
+/// Parts of vision towers other than transformer layers: patches, mergers, pooling. Their costs are per text
+/// token, as every cost is, until you call `cost::in(modality::vision)`.
 
 namespace floptally::inline v0_3 {
 

@@ -332,7 +332,7 @@ class input_adder {
         require_absent(!batch_.sequences.empty(), spelling_.field("sequences"));
     }
 
-    /// Throws `error` if the encoder's or the decoder's input is missing, or if a model without an encoder gets encoder
+    /// Throws `error` if an encoder-decoder lacks the input of its encoder or decoder, or if another model gets encoder
     /// input.
     void require_sides() const {
         const bool needed = has_encoder(model_.cost);

@@ -139,7 +139,7 @@ inline void open_packs(std::vector<std::vector<std::size_t>>& packs, std::size_t
 
 }  // namespace detail
 
-/// Packs each sample into a pack of your choice. `pack_of` has the index of each sample's pack, such as
+/// Packs samples by your own assignment. `pack_of` has the index of the pack for each sample, such as
 /// `assignment::rank_of`. A pack may be empty.
 template <integer_range Lengths, integer_range Packs>
 [[nodiscard]] packing pack_by_assignment(const Lengths& lengths, const Packs& pack_of, std::uint64_t packs,

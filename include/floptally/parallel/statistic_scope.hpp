@@ -105,8 +105,8 @@ class statistic_scope {
         }
     }
 
-    /// Returns the global value from a `sum` over `axes`. Throws if `axes` lacks an axis that the sum must cover, if
-    /// the sum is not a multiple of the number of replicas, or if the value does not fit 64 bits.
+    /// Returns the global value from a `sum` over `axes`. Throws in three cases: `axes` lacks an axis that the sum must
+    /// cover, the sum is not a multiple of the number of replicas, or the value does not fit 64 bits.
     [[nodiscard]] constexpr std::uint64_t global(std::string_view name, uint128 sum, const parallel_layout& layout,
                                                  axis_set axes) const {
         for (const parallel_axis axis : dense_axes) {

@@ -62,9 +62,9 @@ struct known_efficiency {
     std::uint64_t runs = 0;  ///< number of published steps to which the efficiency was fitted
 };
 
-/// The known efficiencies. Each is the median over the published steps of Megatron-Bridge whose layouts are known,
-/// fitted with `layout_predictor`. tests/benchmark/rank_layouts.cpp prints this table; with --check it fails if the
-/// table is out of date.
+/// The known efficiencies, fitted with `layout_predictor`. Each is a median over the published steps of Megatron-Bridge
+/// that have a known layout. tests/benchmark/rank_layouts.cpp prints this table. With --check it fails if the table is
+/// out of date.
 inline constexpr known_efficiency known_efficiencies[] = {
     {"B200", precision::fp8, false, 0.429, 2},     {"GB200", precision::fp8, false, 0.419, 10},
     {"GB300", precision::fp8, false, 0.532, 9},    {"H100 SXM", precision::fp8, false, 0.451, 6},

@@ -13,8 +13,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// A parsed spec. The members of type `string_view` point into the text of the spec, which must outlive the parsed
-/// spec.
+/// A parsed spec. Its members of type `string_view` point into the text that was parsed. The text must outlive the
+/// parsed spec.
 
 namespace floptally::inline v0_3::detail::specs {
 

@@ -102,8 +102,8 @@ struct observed_text {
 /// Converts a number from a dashboard to the FLOPs of the step: "402TFLOP/s" (of one GPU), "3.21PFLOP" (of the step) or
 /// "40.7%" (an MFU). A rate needs the step's seconds and GPUs. An MFU also needs the peak.
 ///
-/// Throws an `error` that names "observed" if the text is not a number above 0 with a unit of FLOP, FLOP/s or %. Throws
-/// an `error` that names "seconds", "gpus" or "peak_tflops" if that value is missing or not above 0.
+/// Throws an `error` that names "observed" if the text is not a number above 0 with a unit of FLOP, FLOP/s or %. If
+/// "seconds", "gpus" or "peak_tflops" is needed and is missing or not above 0, throws an `error` that names it.
 [[nodiscard]] inline observed_work observed_work_of(std::string_view text, const observed_step& step) {
     const auto [number, decimals, written] = detail::parts_of_observed(text);
     std::string_view word = written;

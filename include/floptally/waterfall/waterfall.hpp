@@ -94,7 +94,7 @@ class waterfall {
                                        decimal(timed.step.seconds),
                                        " s are left for it: check the times, the peak and the number of GPUs"});
         }
-        // The number of moved bytes may be too high, because a cache may keep some of them. So the memory-bound line
+        // A cache may keep some of the moved bytes, so that their number is too high. The memory-bound line therefore
         // takes at most the rest of the step's time.
         const time_at_memory bound = timed.memory_bound.value_or(time_at_memory{});
         const double memory = std::min(std::max(rest, 0.0), bound.gpu_seconds);

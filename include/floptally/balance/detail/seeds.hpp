@@ -17,8 +17,8 @@ namespace floptally::inline v0_3::detail {
 /// The rank of each item. Empty if a search found no rank with room for an item.
 using rank_list = std::optional<std::vector<std::uint32_t>>;
 
-/// Returns the rank that gets an item: among the ranks with room, the one whose largest load is smallest after the item
-/// is added. Of equal ranks it is the first. Returns the number of ranks if no rank has room.
+/// Chooses a rank with room for an item. With the item, its largest load is the smallest of all these ranks. Returns
+/// the first such rank, or the number of ranks if none has room.
 template <class Load>
 [[nodiscard]] std::uint32_t lightest_rank(const balance_items<Load>& items, std::size_t item,
                                           const std::vector<Load>& sums, const std::vector<std::uint64_t>& room) {

@@ -48,8 +48,8 @@ struct weight_traffic {
 /// Adds entries to costs that count the elements moved by parts of a model.
 class traffic_entries {
   public:
-    /// Creates entries for the elements that one batch moves. `alike` is true if each of the `batches` microbatches has
-    /// the same number of tokens.
+    /// Creates entries for the elements that one batch moves. `alike` is true if all `batches` microbatches have
+    /// equally many tokens.
     traffic_entries(const cost& whole, const tally& batch, std::uint64_t batches, bool alike, const cached_past& past)
         : whole_(whole), units_(batch), batches_(batches), single_visits_(alike ? batches : 1), past_(past) {}
 

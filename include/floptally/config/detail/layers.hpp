@@ -21,7 +21,7 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
-/// Reads one block of a spec for each layer. Layers whose block gives equal parts share one part.
+/// Reads one block of a spec for each layer. Layers for which the block gives equal parts share one part.
 class block_reader {
   public:
     block_reader(scope& in, const scope::found_block& from, mla_core latent_core)

@@ -197,7 +197,7 @@ inline constexpr member_argument<attention_pooling> pooling_arguments[] = {
     {"inner", "", &attention_pooling::intermediate_size},
     {"learned", "", &attention_pooling::learned, zero_if_absent}};
 
-/// Returns the cost of `part`. The caller has set the members that the line's arguments describe.
+/// Returns the cost of `part`. The caller has set the members that a line of the spec gives.
 template <class Part>
 [[nodiscard]] cost cost_of(Part& part, const part_call& p) {
     if constexpr (requires { part.cost(p.place()); }) {

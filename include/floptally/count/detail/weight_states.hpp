@@ -53,15 +53,20 @@ class weight_states {
     template <class Each>
     constexpr void for_each(array_view<model_part> parts, Each each) const {
         for (const model_part& part : parts) {
-            for (std::uint64_t n = 0; n < part.repeat;) {
-                const std::uint64_t layer = part.first_layer == no_layer ? no_layer : part.first_layer + n;
-                const std::uint64_t layers = count_alike(layer, part.repeat - n);
+            for_each_group(part, [&](std::uint64_t layer, std::uint64_t layers) {
                 for (const cost_entry& entry : part.cost.entries()) {
                     each(part, layer, entry, layers);
                 }
-                n += layers;
-            }
+            });
         }
+    }
+
+    /// Returns true if the entry trains in any layer of its part.
+    [[nodiscard]] constexpr bool trains_anywhere(const model_part& part, const cost_entry& entry) const {
+        bool result = false;
+        for_each_group(part,
+                       [&](std::uint64_t layer, std::uint64_t) { result = result || trains(part, layer, entry); });
+        return result;
     }
 
     /// Returns the state of a weight in a layer, from the last setting that names the weight. A weight without a
@@ -142,6 +147,17 @@ class weight_states {
     }
 
   private:
+    /// Calls `each(layer, layers)` for each group of `layers` successive layers of a part that have the same settings.
+    template <class Each>
+    constexpr void for_each_group(const model_part& part, Each each) const {
+        for (std::uint64_t n = 0; n < part.repeat;) {
+            const std::uint64_t layer = part.first_layer == no_layer ? no_layer : part.first_layer + n;
+            const std::uint64_t layers = count_alike(layer, part.repeat - n);
+            each(layer, layers);
+            n += layers;
+        }
+    }
+
     static constexpr const char* needs_parts =
         "a cost alone does not know its layers: give flop_counter the model, or its parts";
 

@@ -17,7 +17,8 @@ enum class refused : std::uint8_t {
     sequence,
     grid,
     audio_clip,
-    listed,  ///< An invalid listed sequence. Stored: its length and its slot's length, or two boundaries of each.
+    listed,  ///< A sequence of a list is invalid. Stored: the lengths, or the boundaries, of the sequence and of its
+             ///< slot.
     length,  ///< A sample has a number that cannot be a length. Stored: that number.
     flag,    ///< An invalid flag of an attention mask. Stored: the flag, and the number of the mask's columns.
     num_real_seqs,  ///< An invalid number of real sequences. Stored: that number, and the number of all sequences.
