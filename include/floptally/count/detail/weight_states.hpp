@@ -48,6 +48,18 @@ class weight_states {
         return most;
     }
 
+    /// Calls `each(layer, layers)` for each group of `layers` successive layers of a part that have the same settings.
+    // It stands before its callers: clang 14 cannot evaluate it at compile time if it is defined after them.
+    template <class Each>
+    constexpr void for_each_group(const model_part& part, Each each) const {
+        for (std::uint64_t n = 0; n < part.repeat;) {
+            const std::uint64_t layer = part.first_layer == no_layer ? no_layer : part.first_layer + n;
+            const std::uint64_t layers = count_alike(layer, part.repeat - n);
+            each(layer, layers);
+            n += layers;
+        }
+    }
+
     /// Calls `each(part, layer, entry, layers)` for every entry of every part. Successive layers with the same weight
     /// settings are one call: `layer` is the first of them, `layers` is their number.
     template <class Each>
@@ -147,17 +159,6 @@ class weight_states {
     }
 
   private:
-    /// Calls `each(layer, layers)` for each group of `layers` successive layers of a part that have the same settings.
-    template <class Each>
-    constexpr void for_each_group(const model_part& part, Each each) const {
-        for (std::uint64_t n = 0; n < part.repeat;) {
-            const std::uint64_t layer = part.first_layer == no_layer ? no_layer : part.first_layer + n;
-            const std::uint64_t layers = count_alike(layer, part.repeat - n);
-            each(layer, layers);
-            n += layers;
-        }
-    }
-
     static constexpr const char* needs_parts =
         "a cost alone does not know its layers: give flop_counter the model, or its parts";
 
