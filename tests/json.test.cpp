@@ -434,6 +434,7 @@ TEST_CASE("a config with only a model type gets the default sizes of its model c
         {"codonfm", 12 * (12 * 768 * 768 + 13 * 768) + (69 * 768 + 2 * 768) + (768 * 768 + 3 * 768 + 69 * 768 + 69)},
         {"apertus1p5_text", 8091086912},
         {"bros", 109494528},
+        {"esmfold2", 6542131805},
         {"cpmant", 9517453312},
         {"csm", 1552791552},
         {"decision_transformer", 1256854},

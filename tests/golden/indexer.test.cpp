@@ -202,7 +202,7 @@ TEST_CASE("an indexer loss for a model without an indexer or with an unknown set
     const training_plan sparse{.indexer = indexer_training::sparse_loss};
     const mask best = mask::top_k(4);
     CHECK(message({layer_part_of(model, 0, false, best)}, sparse) ==
-          "plan.indexer: the model has no indexer with a loss of its own: leave it at frozen");
+          "plan.indexer: the model has no indexer with a loss of its own: leave indexer at frozen");
     CHECK(message({layer_part_of(model, 0, true, mask::causal())}, sparse) ==
           "plan.indexer: a layer with an indexer has no attention with a top-k mask: give its attention such a mask, "
           "or leave plan.indexer at frozen");

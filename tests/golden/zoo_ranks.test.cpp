@@ -69,6 +69,7 @@ TEST_CASE("two ranks of every tested model split the model's work, or an error s
     const std::set<std::string> known{"actions/state_proj",
                                       "adapter",
                                       "altup",
+                                      "atoms.embedding",
                                       "atoms.tokens",
                                       "attention.convolution",
                                       "attention.global",

@@ -280,9 +280,11 @@ inline constexpr convention megatron_2026_10{
     .scan_flops = megatron.scan_flops,
     .pairs = floptally::megatron_2026_10::count_pairs};
 
-/// NeMo Automodel 0.7 (October 2026): like `nemo_automodel`, except for Kimi delta attention. It counts Kimi delta
-/// attention as a kernel with chunks of 64 tokens, by the formula of arXiv:2510.26692. For DeepSeek-V4.1,
-/// Qwen3.8-Flash-Next and MiniMax-M3 its formulas give the same FLOPs as `exact`.
+/// NeMo Automodel 0.7 (October 2026): like `nemo_automodel`, except for Kimi delta attention. For a token and a head of
+/// width d it counts 6·d² + 3·C·d + C² forward FLOPs with C = 64, the number of tokens in a chunk of the kernel.
+/// Release 0.7.0 has the formula in `_kda_attention_per_layer_flops` of nemo_automodel/components/utils/flops_utils.py,
+/// from section 6.3 of arXiv:2510.26692 (equation 13). For DeepSeek-V4.1, Qwen3.8-Flash-Next and MiniMax-M3 its
+/// formulas give the same FLOPs as `exact`.
 inline constexpr convention nemo_automodel_0_7{
     .name = "nemo_automodel_0_7"sv,
     .summary = "as nemo_automodel; a delta rule with a decay for each channel by chunks of 64 tokens"sv,

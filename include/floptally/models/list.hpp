@@ -460,6 +460,8 @@ inline constexpr const char* model_specs[] = {
 ,
 #include <floptally/models/diffllama.spec>
 ,
+#include <floptally/models/diffusion_gemma.spec>
+,
 #include <floptally/models/dinov2.spec>
 ,
 #include <floptally/models/dinov2_with_registers.spec>
@@ -523,6 +525,8 @@ inline constexpr const char* model_specs[] = {
 #include <floptally/models/esm.spec>
 ,
 #include <floptally/models/esmc.spec>
+,
+#include <floptally/models/esmfold2.spec>
 ,
 #include <floptally/models/eurobert.spec>
 ,
@@ -725,6 +729,8 @@ inline constexpr const char* model_specs[] = {
 #include <floptally/models/hubert.spec>
 ,
 #include <floptally/models/hunyuan.spec>
+,
+#include <floptally/models/hunyuan_image_3_moe.spec>
 ,
 #include <floptally/models/hunyuan_v1_dense.spec>
 ,

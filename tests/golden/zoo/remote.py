@@ -1040,13 +1040,209 @@ def nano_omni(choose):
     return config, model, pictures
 
 
-CLASSES = {"deepseek_vl_v2": deepseek_vl_v2, "hunyuan": hunyuan, "minicpmo": minicpmo, "minicpmv": minicpmv, "nemotron-nas": nemotron_nas, "ouro": ouro, "phi3_v": phi3_v, "plamo": plamo, "plamo2": plamo2, "rwkv7": rwkv7,
+class Grouped(nn.Module):
+    """A block whose heads of queries share heads of keys and values. Within a window, each head has a weight that stands by the first key."""
+
+    def __init__(self, width, heads, kv, dim, inner, window=None, sinks=False, biased=True):
+        super().__init__()
+        self.heads, self.kv, self.window, self.norms = heads, kv, window, nn.ModuleList(nn.RMSNorm(width) for _ in range(2))
+        self.qkv, self.o = linear(width, (heads + 2 * kv) * dim, True), linear(heads * dim, width, biased)
+        self.gate, self.up, self.down = linear(width, inner, biased), linear(width, inner, biased), linear(inner, width, biased)
+        self.sinks = nn.Parameter(torch.rand(heads, 1)) if sinks else None
+
+    def forward(self, x):
+        batch, n, _ = x.shape
+        made = self.qkv(self.norms[0](x)).view(batch, n, self.heads + 2 * self.kv, -1).transpose(1, 2)
+        q, k, v = made.split([self.heads, self.kv, self.kv], 1)
+        k, v = (each.repeat_interleave(self.heads // self.kv, 1) for each in (k, v))
+        scores = q @ k.transpose(2, 3)
+        if self.sinks is not None:
+            scores = torch.cat([scores[..., :1] + self.sinks[:, None], scores[..., 1:]], -1)
+        if self.window is not None:
+            places = torch.arange(n)
+            scores = scores.masked_fill((places[:, None] - places).abs() > self.window, float("-inf"))
+        x = x + self.o((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+        normed = self.norms[1](x)
+        return x + self.down(F.silu(self.gate(normed)) * self.up(normed))
+
+
+class Omnimodal(Decoder):
+    """What sees frames of patches, each frame for itself, and hears groups of codes, each group for itself."""
+
+    def __init__(self, config, layers, patches, sees, merger, tables, hears, projector):
+        super().__init__(config, layers)
+        self.patches, self.sees, self.merger, self.tables = patches, sees, merger, nn.ModuleList(tables)
+        self.hears, self.projector = hears, projector
+
+    def forward(self, tokens, grids, clips, return_dict):
+        x = self.embedding(tokens)
+        for frames, rows, columns in grids if self.patches is not None else []:
+            seen = self.sees(self.patches(torch.rand(frames, rows * columns, self.patches.in_features)))
+            x = x + self.merger[1](self.merger[0](seen).reshape(-1, self.merger[1][0].in_features)).mean()
+        for groups, codes in clips:
+            heard = self.hears(sum(table(torch.zeros(groups, codes, dtype=torch.long)) for table in self.tables))
+            x = x + self.projector(heard.flatten(1)).mean()
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x))
+
+
+def mimo_v2(choose):
+    """mimo_v2_omni.py of vllm-project/vllm at 005a51a4 and mimo_audio.py at 41c5903d: MiMo-V2.5's towers, without the audio tokenizer,
+    before a dense text."""
+    text = sizes(choose)
+    hidden, heads, kv, deep = (text[key] for key in ("hidden_size", "num_attention_heads", "num_key_value_heads", "num_hidden_layers"))
+    dim = hidden // heads
+    config = dict(text, head_dim=dim, v_head_dim=dim, moe_layer_freq=[0] * deep, hybrid_layer_pattern=[0] * deep, n_routed_experts=4,
+                  num_experts_per_tok=2, moe_intermediate_size=3, swa_num_key_value_heads=kv)
+    sees_kv, window, full, layers = choose.randint(1, 2), choose.randint(1, 4), flag(choose), choose.randint(2, 4)
+    eyes, own, width, inner, side, frames, merge = (sees_kv * choose.randint(1, 2), choose.randint(2, 5), 2 * choose.randint(2, 5), choose.randint(5, 20),
+                                                    choose.randint(2, 3), choose.randint(1, 2), choose.randint(1, 3))
+    whole, sinks, channels = sorted(choose.sample(range(layers), choose.randint(1, layers))), flag(choose), choose.choice([1, 3])
+    vision = dict(hidden_size=width, intermediate_size=inner, depth=layers, num_heads=eyes, num_key_value_heads=sees_kv, qk_channels=own,
+                  patch_size=side, temporal_patch_size=frames, spatial_merge_size=merge, out_hidden_size=hidden, fullatt_block_indexes=whole,
+                  visual_token_window_size=window, vit_window_attn_types=[-1 if i in whole else choose.randint(0, 1) for i in range(layers)],
+                  use_sink=sinks, **{choose.choice(["in_chans", "in_channels"]): channels})
+    if flag(choose):
+        vision["kv_channels"] = own
+    patches = linear(channels * frames * side * side, width)
+    sees = nn.Sequential(*(Grouped(width, eyes, sees_kv, own, inner, None if i in whole else window, sinks and i not in whole) for i in range(layers)))
+    large = merge * merge * width
+    merger = nn.ModuleList([nn.RMSNorm(width), nn.Sequential(linear(large, large), nn.GELU(), linear(large, hidden))])
+    ears, bits, group, tracks, words = choose.randint(1, 2), 2 * choose.randint(1, 4), choose.randint(2, 5), choose.randint(1, 4), choose.randint(5, 30)
+    local, wide, times, two, last = ears * bits, choose.randint(5, 20), choose.randint(1, 3), choose.randint(1, 2), flag(choose)
+    audio = dict(input_local_dim=local, input_local_layers=times, input_local_attn_heads=ears, input_local_head_dim=bits,
+                 input_local_intermediate_size=wide, input_full_attention=full, group_size=group, audio_channels=tracks,
+                 speech_vocab_size=choose.choice([words, str(words)]), out_hidden_size=hidden, projection_layers=two, add_post_norm=last)
+    if flag(choose):
+        del audio["input_local_head_dim"]
+    hears = nn.Sequential(*(Grouped(local, ears, ears, bits, wide, biased=False) for _ in range(times)), *([nn.RMSNorm(local)] if last else []))
+    wider = 4 * group * local
+    projector = linear(group * local, hidden) if two == 1 else nn.Sequential(linear(group * local, wider), nn.GELU(), linear(wider, hidden))
+    if without_eyes := choose.random() < 0.2:
+        patches = sees = merger = None
+    else:
+        config["vision_config"] = vision
+    config["audio_config"] = audio
+    blocks = (Layer(Attention(hidden, heads, kv, dim), Gated(hidden, text["intermediate_size"])) for _ in range(deep))
+    model = Omnimodal(text, blocks, patches, sees, merger, [nn.Embedding(words, local) for _ in range(tracks)], hears, projector)
+
+    def inputs(choose):
+        clips = [choose.randint(1, 30) for _ in range(choose.randint(1, 3))]
+        grids = [[choose.randint(1, 3), merge * choose.randint(1, 4), merge * choose.randint(1, 4)] for _ in range(choose.randint(1, 3))]
+        groups = sum(-(-codes // group) for codes in clips)
+        hidden_pairs = 0 if full else groups * times * 4 * local * (group * (group - 1) // 2)
+        return {"audio_frames": clips, "clips": [(-(-codes // group), group) for codes in clips],
+                **({} if without_eyes else {"grids": grids}), "call": lambda model, **more: model(grids=grids, **more),
+                "differences": {"audio.core": {"forward": hidden_pairs, "backward": 2 * hidden_pairs,
+                                               "why": "scores of codes that a causal mask hides are multiplied too"}}}
+
+    return config, model, inputs
+
+
+class Timed(nn.Module):
+    """A residual block of convolutions, with a scale and a shift made of a time."""
+
+    def __init__(self, inputs, outputs, hidden):
+        super().__init__()
+        self.norms = nn.ModuleList([nn.GroupNorm(32, inputs), nn.GroupNorm(32, outputs)])
+        self.first, self.second = nn.Conv2d(inputs, outputs, 3, padding=1), nn.Conv2d(outputs, outputs, 3, padding=1)
+        self.timed = linear(hidden, 2 * outputs, True)
+        self.shortcut = nn.Identity() if inputs == outputs else nn.Conv2d(inputs, outputs, 1)
+
+    def forward(self, x, time):
+        scale, shift = self.timed(F.silu(time))[..., None, None].chunk(2, 1)
+        made = self.norms[1](self.first(F.silu(self.norms[0](x)))) * (1 + scale) + shift
+        return self.shortcut(x) + self.second(F.silu(made))
+
+
+class Imaging(Decoder):
+    """A decoder of words and of the latents of images."""
+
+    def __init__(self, config, layers, width, channels):
+        super().__init__(config, layers)
+        hidden = config["hidden_size"]
+        self.times = nn.ModuleList(nn.Sequential(linear(256, hidden, True), nn.GELU(), linear(hidden, hidden, True)) for _ in range(3))
+        self.first, self.read = nn.Conv2d(channels, width, 3, padding=1), Timed(width, hidden, hidden)
+        self.made, self.last = Timed(hidden, width, hidden), nn.Conv2d(width, channels, 3, padding=1)
+        self.last_norm = nn.GroupNorm(32, width)
+
+    def forward(self, tokens, latents, return_dict):
+        x, time = self.embedding(tokens), torch.rand(1, 256)
+        for each in latents:
+            x = x + self.read(self.first(each), self.times[0](time)).mean((2, 3)) + self.times[1](time)
+        for layer in self.layers:
+            x = layer(x)
+        made = 0
+        for each in latents:
+            cells = x.mean((0, 1))[None, :, None, None].expand(1, -1, *each.shape[2:])
+            made = made + self.last(F.silu(self.last_norm(self.made(cells, self.times[2](time))))).mean()
+        return self.head(self.norm(x)) + made
+
+
+class Biased(Gated):
+    """A gated MLP whose matrices have biases where they are asked for."""
+
+    def __init__(self, hidden, inner, bias):
+        nn.Module.__init__(self)
+        self.gate, self.up, self.down = linear(hidden, inner, bias), linear(hidden, inner, bias), linear(inner, hidden, bias)
+
+
+def hunyuan_image_3_moe(choose):
+    """hunyuan_image_3/hunyuan.py of Tencent-Hunyuan/HunyuanImage-3.0 at 1d011c8, each token by its own experts."""
+    config = dict(sizes(choose), attention_bias=flag(choose), mlp_bias=flag(choose), use_qk_norm=flag(choose), use_mixed_mlp_moe=flag(choose),
+                  norm_type=choose.choice(["rms", "torch_nn"]), tie_word_embeddings=False)
+    hidden, width, channels = 32 * choose.randint(1, 2), 32 * choose.randint(1, 2), choose.randint(2, 5)
+    config.update(hidden_size=hidden, patch_embed_hidden_dim=width, vae=dict(latent_channels=channels))
+    heads, layers = config["num_attention_heads"], config["num_hidden_layers"]
+    heads = config["num_attention_heads"] = {6: 8}.get(heads, heads)
+    kv = config["num_key_value_heads"] = choose.choice([None, 1, 2])
+    dim = config["attention_head_dim"] = choose.choice([None, 2 * choose.randint(1, 4)])
+    dims = dim or hidden // heads
+
+    def of_layers(one):
+        """A number, or a list of one for each layer."""
+        return [one() for _ in range(layers)] if flag(choose) else one()
+
+    def at(value, layer):
+        return value[layer] if isinstance(value, list) else value
+
+    experts = config["num_experts"] = of_layers(lambda: choose.randint(2, 5)) if choose.random() < 0.6 else 1
+    skipped = config["moe_layer_num_skipped"] = choose.randint(0, 1)
+    top = config["moe_topk"] = of_layers(lambda: choose.randint(1, 2)) if experts != 1 else 1
+    wide = config["moe_intermediate_size"] = choose.choice([None, of_layers(lambda: choose.randint(5, 20))])
+    many = config["num_shared_expert"] = of_layers(lambda: choose.randint(1, 2))
+
+    def feed(layer):
+        if experts == 1 or layer < skipped:
+            return Biased(hidden, config["intermediate_size"], config["mlp_bias"])
+        inner = at(wide, layer) or config["intermediate_size"]
+        mixed = Mixed(hidden, at(experts, layer), at(top, layer), inner, 0)
+        mixed.experts.experts = nn.ModuleList(Biased(hidden, inner, config["mlp_bias"]) for _ in range(at(experts, layer)))
+        if config["use_mixed_mlp_moe"]:
+            mixed.shared = Biased(hidden, inner * at(many, layer), config["mlp_bias"])
+        return mixed
+
+    blocks = [Layer(Normed(hidden, heads, kv or heads, dims, config["attention_bias"], config["attention_bias"], config["use_qk_norm"]), feed(layer))
+              for layer in range(layers)]
+    if config["norm_type"] == "torch_nn":
+        for block in blocks:
+            block.norms = nn.ModuleList(nn.LayerNorm(hidden) for _ in range(2))
+
+    def latents(choose):
+        shapes = [(choose.randint(2, 5), choose.randint(1, 5)) for _ in range(choose.randint(1, 3))]
+        return {"grids": [[1, *each] for each in shapes], "latents": [torch.rand(1, channels, *each) for each in shapes]}
+
+    return config, Imaging(config, blocks, width, channels), latents
+
+
+CLASSES = {"deepseek_vl_v2": deepseek_vl_v2, "hunyuan": hunyuan, "hunyuan_image_3_moe": hunyuan_image_3_moe, "mimo_v2": mimo_v2, "minicpmo": minicpmo, "minicpmv": minicpmv, "nemotron-nas": nemotron_nas, "ouro": ouro, "phi3_v": phi3_v, "plamo": plamo, "plamo2": plamo2, "rwkv7": rwkv7,
            "smallthinker": smallthinker, "step3_vl": step3_vl,
            "xverse": xverse, "dots_ocr": dots_ocr, "NemotronH_Nano_VL_V2": nano_vl,
            "NemotronH_Nano_Omni_Reasoning_V3": nano_omni}
 LARGE = ["NemotronH_Nano_Omni_Reasoning_V3", "NemotronH_Nano_VL_V2", "minicpmo", "minicpmv", "phi3_v"]  # whose sizes are their class's: counted without numbers
-SUFFIXES = {"NemotronH_Nano_Omni_Reasoning_V3": "V3", "NemotronH_Nano_VL_V2": "V2", "minicpmo": "O", "minicpmv": "V", "step3_vl": "ForConditionalGeneration"}  # of classes, else ForCausalLM
-PREFIXES = {"NemotronH_Nano_Omni_Reasoning_V3": "NemotronH_Nano_Omni_Reasoning_", "NemotronH_Nano_VL_V2": "NemotronH_Nano_VL_", "dots_ocr": "DotsOCR", "deepseek_vl_v2": "DeepseekVLV2", "hunyuan": "HunYuan", "minicpmo": "MiniCPM", "minicpmv": "MiniCPM", "nemotron-nas": "DeciLM", "ouro": "Ouro", "phi3_v": "Phi3V", "plamo": "Plamo", "plamo2": "Plamo2", "rwkv7": "RWKV7",
+SUFFIXES = {"NemotronH_Nano_Omni_Reasoning_V3": "V3", "hunyuan_image_3_moe": "ForCausalMM", "NemotronH_Nano_VL_V2": "V2", "minicpmo": "O", "minicpmv": "V", "step3_vl": "ForConditionalGeneration"}  # of classes, else ForCausalLM
+PREFIXES = {"NemotronH_Nano_Omni_Reasoning_V3": "NemotronH_Nano_Omni_Reasoning_", "NemotronH_Nano_VL_V2": "NemotronH_Nano_VL_", "dots_ocr": "DotsOCR", "deepseek_vl_v2": "DeepseekVLV2", "hunyuan": "HunYuan", "hunyuan_image_3_moe": "HunyuanImage3", "mimo_v2": "MiMoV2", "minicpmo": "MiniCPM", "minicpmv": "MiniCPM", "nemotron-nas": "DeciLM", "ouro": "Ouro", "phi3_v": "Phi3V", "plamo": "Plamo", "plamo2": "Plamo2", "rwkv7": "RWKV7",
             "smallthinker": "SmallThinker", "step3_vl": "Step3VL", "xverse": "Xverse"}
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of autumn 2026 and of before, which had been left: nemotron_h_omni, luke, t5gemma2,
+"""Types of autumn 2026 and of before, which had been left: nemotron_h_omni, luke, t5gemma2, diffusion_gemma,
 xclip, groupvit."""
 
 import feeds
 from cases import audio, state_space
 from cases.vision2026 import contrasted
+from cases.vision_language import padded_slots
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -97,6 +98,40 @@ def two_sides(model, run):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# diffusion_gemma.
+
+
+@feeds.feed((2, 11, 8, (), False), (1, 3, 5, (), True), (2, 4, 7, ((4, 6),), True))
+def canvas_and_text(model, run):
+    """Clean texts, and the canvas after each. A run is (texts, words of each, tokens of a canvas, images of each, whether the
+    logits of a pass before enter). The canvas sees all that is cached: in layers with a window the last keys alone."""
+    import torch
+    texts, length, canvas, images, conditioned = run
+    config = model.config
+    words, token, reach = config.text_config.vocab_size, config.image_token_id, config.text_config.sliding_window - 1
+    ids, inputs, record = torch.randint(9, words, (texts, length)), {}, {}
+    if images:
+        grids = [[1, *size] for size in images] * texts
+        at = [[(x, y) for y in range(h) for x in range(w)] + [(-1, -1)] * (36 - h * w) for _, h, w in grids]
+        inputs = {"pixel_values": torch.rand(len(grids), 36, 3 * config.vision_config.patch_size ** 2),
+                  "image_position_ids": torch.tensor(at)}
+        seen = sum(h * w for h, w in images) // config.vision_config.pooling_kernel_size ** 2
+        ids, record = torch.cat([ids[:, :2], torch.full((texts, seen), token), ids[:, 2:]], 1), {"grids": grids}
+    if conditioned:
+        inputs["self_conditioning_logits"] = torch.randn(texts, canvas, words)
+    before = ids.shape[1]
+    inputs.update(input_ids=ids, decoder_input_ids=torch.randint(9, words, (texts, canvas)))
+    return inputs, {**record, "lengths": [canvas] * texts, "encoder_length": before, "measured": {
+        "canvas_pairs": texts * canvas * (before + canvas), "window_pairs": texts * canvas * (min(before, reach) + canvas),
+        "conditioned": texts * canvas * conditioned}}
+
+
+def of_canvas(config, batch, length, fused, grids=(), **more):
+    """Its tower runs as gemma4's does."""
+    return padded_slots(config, batch, length, fused, grids)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # xclip.
 
 
@@ -120,7 +155,7 @@ def clips_and_texts(model, run):
             {"lengths": [length] * texts, "grids": [[frames, *grids[0][1:]]] * clips, "measured": {"prompts": clips * texts}})
 
 
-DIFFERENCES = {"nemotron_h_omni": of_omni}
+DIFFERENCES = {"nemotron_h_omni": of_omni, "diffusion_gemma": of_canvas}
 
 
 def cases(case):
@@ -166,6 +201,19 @@ def cases(case):
     case("t5gemma2/patterns", "T5Gemma2ForConditionalGeneration",
          **dict(both, encoder=dict(text_config={k: v for k, v in dict(side, num_hidden_layers=7, sliding_window=5, attention_bias=True,
                 num_attention_heads=4).items() if k != "layer_types"}, vision_config=dict(eyes, vision_use_head=True), mm_tokens_per_image=9)))
+
+    sliding, full = "sliding_attention", "full_attention"
+    text = dict(vocab_size=71, hidden_size=48, intermediate_size=70, num_hidden_layers=4, num_attention_heads=6, num_key_value_heads=3,
+                head_dim=10, global_head_dim=14, num_global_key_value_heads=2, sliding_window=6, num_experts=5, top_k_experts=2,
+                moe_intermediate_size=22, layer_types=[sliding, full, sliding, full])
+    eyes = dict(model_type="gemma4_vision", hidden_size=40, intermediate_size=66, num_hidden_layers=2, num_attention_heads=6,
+                num_key_value_heads=3, head_dim=8, patch_size=3, position_embedding_size=19, pooling_kernel_size=2)
+    canvas = dict(vision_config=eyes, image_token_id=7, canvas_length=8, _feed=canvas_and_text, _attention=("eager",))
+    case("diffusion_gemma/blocks", "DiffusionGemmaForBlockDiffusion", text_config=text, **canvas)
+    case("diffusion_gemma/model", "DiffusionGemmaModel", text_config=dict(text, attention_bias=True), **canvas)
+    case("diffusion_gemma/kinds-absent", "DiffusionGemmaForBlockDiffusion", **canvas, text_config={
+        name: value for name, value in dict(text, num_hidden_layers=7, use_bidirectional_attention="vision").items()
+        if name not in ("layer_types", "num_global_key_value_heads")})
 
     text = dict(vocab_size=71, hidden_size=48, num_hidden_layers=2, num_attention_heads=6, intermediate_size=70,
                 max_position_embeddings=19)

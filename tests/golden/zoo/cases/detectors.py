@@ -559,6 +559,21 @@ def grounding_dino(draw, prefix="GroundingDino"):
     return made
 
 
+@feeds.feed((2, 4, 6), (1, 5, 3))
+def plain_cells(model, run):
+    """Images of so many patches of a tower without levels."""
+    return cells_of(model, run)
+
+
+def over_swin(made, outs, **changes):
+    """The detector over Swin: the backbone gives each level that it hands on a norm of its own."""
+    inside = swin(Draw("swin/30"), outs)
+    if "encoder_in_channels" in made:
+        changes["encoder_in_channels"] = [inside["embed_dim"] * 2 ** level for level in (1, 2, 3)]
+    made = {**made, **changes, "backbone_config": inside, "_feed": cells_of, "_differences": of_levels}
+    return made.pop("class"), made
+
+
 DIFFERENCES = {kind: of_levels for kind in ("upernet", "mask2former", "maskformer", "grounding-dino", "mm-grounding-dino")}
 DIFFERENCES.update(vision.DIFFERENCES, oneformer=plain_cores)
 
@@ -605,5 +620,20 @@ def cases(case):
     drawn(case, "mm-grounding-dino", 5, lambda draw: grounding_dino(draw, "MMGroundingDino"))
     case("rt_detr_resnet/as-wide", "RTDetrResNetBackbone", num_channels=3, embedding_size=16, layer_type="bottleneck",
          hidden_sizes=[16, 16, 40, 40], depths=[1, 2, 1, 1], out_features=["stage4"], _feed=wide, _loss=["feature_maps"], _attention=("eager",))
+    for model_type, draw, outs in (("detr", detr, PYRAMID[2:]), ("rt_detr", rt_detr, PYRAMID), ("d_fine", d_fine, PYRAMID)):
+        architecture, made = over_swin(draw(Draw(model_type + "/30")), outs)
+        case(model_type + "/swin", architecture, **made)
+    made = {**detr(Draw("detr/31")), "_feed": cells_of}
+    made.update(backbone_config={**convnext(Draw("convnext/31")), "out_features": ["stage4"]})
+    case("detr/convnext", made.pop("class"), **made)
+    made = {**detr(Draw("detr/32")), "_feed": plain_cells}
+    made.update(backbone_config=dict(tower, model_type="dinov2", out_indices=[2]))
+    case("detr/plain-tower", made.pop("class"), **made)
+    textnet_sizes = dict(model_type="textnet", stem_out_channels=6, hidden_sizes=[6, 8, 8, 10, 12], conv_layer_strides=[[1], [2], [2, 1], [2]],
+                         conv_layer_kernel_sizes=[[[3, 3]], [[3, 1]], [[3, 3], [1, 3]], [[3, 3]]])
+    bit_sizes = dict(model_type="bit", num_channels=3, embedding_size=8, hidden_sizes=[8, 16, 24, 32], depths=[1, 2, 1, 1], num_groups=4)
+    for place, inside in enumerate((textnet_sizes, dict(model_type="pp_lcnet", scale=0.25), bit_sizes)):
+        made = {**detr(Draw(f"detr/{33 + place}")), "backbone_config": inside, "_feed": even_pixels}
+        case("detr/" + inside["model_type"], made.pop("class"), **made)
     case("dpt/tower", "DPTModel", hidden_size=24, num_attention_heads=3, num_hidden_layers=2, intermediate_size=40, image_size=15, patch_size=5,
          backbone_out_indices=[0, 1, 1, 1], _feed=squares, _attention=("eager",))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """modernbert, modernbert-decoder, eurobert, esmc, nomic_bert, gte, jina_embeddings_v3, albert, deberta-v2, deberta,
-roformer, squeezebert, convbert, mobilebert, fnet."""
+roformer, squeezebert, convbert, mobilebert, fnet; esmfold2."""
 
+import feeds
 from cases.encoders_a import HEADS, PRE_TRAINING, heads, language_models
 
 
@@ -27,7 +28,37 @@ def positions_of_deberta(config, batch, length, fused):
     }}
 
 
-DIFFERENCES = {"deberta": positions_of_deberta, "deberta-v2": positions_of_deberta}
+@feeds.feed((1, 7, 19), (2, 12, 33))
+def chains(model, run):
+    """Chains of so many residues and atoms, each with an alignment of `msa_depth` rows. A run is (chains, residues, atoms)."""
+    import torch
+    from transformers.models.esmfold2.modeling_esmfold2 import EsmFold2AtomInputs
+    batch, n, atoms = run
+    config = model.config
+    depth = getattr(config, "msa_depth", 1)
+    yes = torch.ones(batch, depth, n, dtype=torch.bool)
+    place = torch.arange(n).repeat(batch, 1)
+    owner = torch.sort(torch.randint(0, n, (batch, atoms)))[0]
+    inside = EsmFold2AtomInputs(
+        ref_pos=torch.randn(batch, atoms, 3), ref_charge=torch.zeros(batch, atoms), ref_space_uid=owner, atom_to_token=owner,
+        atom_attention_mask=torch.ones(batch, atoms, dtype=torch.bool), ref_element=torch.randint(0, config.max_atomic_number, (batch, atoms)),
+        ref_atom_name_chars=torch.randint(0, config.char_vocab_size, (batch, atoms, config.max_chars)))
+    inputs = dict(token_index=place, residue_index=place, asym_id=0 * place, sym_id=0 * place, entity_id=0 * place + 1, mol_type=0 * place,
+                  res_type=torch.randint(2, 22, (batch, n)), token_bonds=torch.zeros(batch, n, n, 1), attention_mask=yes[:, 0],
+                  atom_inputs=inside, msa=torch.randint(2, 22, (batch, depth, n)), msa_attention_mask=yes, has_deletion=~yes,
+                  deletion_value=torch.zeros(batch, depth, n), input_ids=torch.randint(4, 24, (batch, n)))
+    return inputs, {"lengths": [n] * batch, "encoder_length": atoms}
+
+
+def layers_of_language_model(config, batch, length, fused, encoder_length):
+    """The weighted sum over ESMC's layers is a product of a matrix and a vector."""
+    layers = config.esmc_config.num_hidden_layers + 1
+    once = 2 * layers * config.pairwise_hidden_size * batch * length
+    return {"sum of layers": {"forward": -once, "backward": -2 * once,
+                              "why": "the weighted sum over ESMC's layers runs as aten.mv, which FlopCounterMode does not count"}}
+
+
+DIFFERENCES = {"deberta": positions_of_deberta, "deberta-v2": positions_of_deberta, "esmfold2": layers_of_language_model}
 
 
 def without(config, *names):
@@ -202,6 +233,26 @@ def fnet(case):
     heads(case, "fnet", "FNet", tiny, PRE_TRAINING)
 
 
+def esmfold2(case):
+    atoms = dict(hidden_size=64, num_attention_heads=2, output_dim=16, num_hidden_layers=2, intermediate_size=40)
+    language = dict(model_type="esmc", vocab_size=40, hidden_size=32, intermediate_size=24, num_hidden_layers=3, num_attention_heads=4)
+    step = dict(hidden_size=32, fourier_dim=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, pair_intermediate_size=20,
+                atom_encoder=dict(atoms, hidden_size=32, num_attention_heads=1, output_dim=32, num_hidden_layers=1))
+    tiny = dict(hidden_size=12, pairwise_hidden_size=8, single_inputs_size=16 + 2 * 33 + 1, pair_transition_intermediate_size=24,
+                sliding_window=8, num_loops=2, max_atoms_per_token=5, folding_trunk_num_hidden_layers=2, parcae_num_coda_layers=1,
+                atom_encoder=atoms, structure_head=dict(num_distogram_bins=30, diffusion_module=step), esmc_config=language,
+                confidence_head=dict(num_hidden_layers=2, num_plddt_bins=10, num_pde_bins=9, num_pae_bins=7, distogram_bins=11),
+                msa_encoder=dict(hidden_size=20, outer_hidden_size=6, num_hidden_layers=2, num_attention_heads=2, head_dim=4,
+                                 intermediate_size=12), lm_encoder=dict(num_hidden_layers=1),
+                _feed=chains, _loss=["distogram_logits"])
+    case("esmfold2/one-row", "EsmFold2Model", **tiny)
+    case("esmfold2/alignment", "EsmFold2Model", **dict(tiny, msa_depth=3, num_loops=1, chunk_size=4, lm_encoder=dict(num_hidden_layers=2),
+         esmc_config=dict(language, attention_bias=True, mlp_bias=True, num_hidden_layers=1)))
+    case("esmfold2/no-alignment-once", "EsmFold2Model", **dict(tiny, num_loops=0, msa_encoder=dict(tiny["msa_encoder"], enabled=False),
+         num_res_types=35, single_inputs_size=16 + 2 * 35 + 1, num_relative_residx_bins=4, num_relative_chain_bins=1,
+         max_atomic_number=100, char_vocab_size=50, max_chars=3))
+
+
 def cases(case):
     modernbert(case)
     rotary(case)
@@ -210,3 +261,4 @@ def cases(case):
     others(case)
     mobilebert(case)
     fnet(case)
+    esmfold2(case)
