@@ -247,7 +247,8 @@ constexpr refusal refusals[] = {
      "rank_work: cannot be passed with --tp or --cp, which determine the work of each rank: leave it out"},
     {"waterfall --config llama.json --lengths 16 --gpus 8 --peak-tflops 9 --seconds 1 --cp 2 --pp 2 --microbatches 2 "
      "--rank-work 1,2",
-     "cp: splits the whole batch, but replicas or microbatches have their own work: pass cp or their work, not both"},
+     "cp: cannot be passed with the work of each replica or microbatch, because cp splits the whole batch: leave out "
+     "one of the two"},
     {"waterfall --config llama.json --lengths 16 --gpus 6 --peak-tflops 9 --seconds 1 --cp 2 --tp 2",
      "gpus: gpus - idle_gpus must be a multiple of tp x cp = 4, got 6"},
     {"waterfall --config llama.json --lengths 16 --gpus 6 --peak-tflops 9 --seconds 1 --tp 4 --pp 2 --microbatches 2",
@@ -352,8 +353,9 @@ constexpr refusal refusals[] = {
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 989e12",
      "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 9.89e+14; if you mean FLOP/s, pass 989"},
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator H100SXM",
-     R"(accelerator: no known accelerator is called "H100SXM"; nearest: H100 SXM; `floptally accelerators` lists the known parts. )"
-     "For another part pass the peak (peak_tflops=, --peak-tflops), which floptally.measure_peak() measures on the "
+     R"(accelerator: no known accelerator is called "H100SXM"; nearest: H100 SXM; `floptally accelerators` lists the known names. )"
+     "For another accelerator pass the peak (peak_tflops=, --peak-tflops), which floptally.measure_peak() measures on "
+     "the "
      "device"},
     {"flops --config", "config: has no value: write one after it"},
     {"flops --config ''", R"(config: cannot read "": pass a readable file)"},
@@ -387,8 +389,8 @@ constexpr refusal refusals[] = {
     {"flops --mla absorbed --config m.json --lengths 5",
      "mla: must be expanded: mistral has no latent attention to absorb"},
     {"flops --config m.json --lengths 5 --routed 5",
-     "routed: mistral has no measured expert visits, since it has no experts, or sends each token to a fixed number of "
-     "experts: leave --routed out"},
+     "routed: mistral needs no measured expert visits, since it has no experts, or sends each token to a fixed number "
+     "of experts: leave --routed out"},
     {"flops --config m.json --lengths 5 --routed 5:x",
      R"(routed: must be an integer from 0 to 18446744073709551615, got "x")"},
     {"flops --config m.json --lengths 5 --muon 0", R"(muon: must be an integer from 1 to 1000, got "0")"},
@@ -412,7 +414,8 @@ constexpr refusal refusals[] = {
     {"flops --config encdec.json --encoder-lengths 5 --cu-seqlens 0,5",
      "encoder_lengths: needs either --lengths or --lengths-file"},
     {"flops --config encdec.json --lengths 5 --encoder-lengths 5 --new-tokens 1@5",
-     "new_tokens: cannot be used with an encoder, since it has no lengths of the encoder's sequences; use --lengths "
+     "new_tokens: cannot be used for a model with an encoder, because the encoder's lengths would be missing; use "
+     "--lengths "
      "and --encoder-lengths"},
     {"flops --config m.json --lengths 5 --seconds 1",
      "seconds: unknown option; `floptally flops --help` lists the known ones"},
@@ -503,7 +506,7 @@ constexpr refusal refusals[] = {
     {"flops --config m.json --lengths 5 --logits first",
      R"(logits: must be an integer from 0 to 18446744073709551615, got "first")"},
     {"bytes --config m.json --phase forward --request 5+5 --batches 2",
-     "request: already determines the steps of decoding: leave other batches, --batches and --distinct-experts out"},
+     "request: already determines the decode steps: leave out --batches, --distinct-experts and other batches"},
     {"flops --config m.json --new-tokens ''",
      R"(new_tokens[0]: must be n@past (new tokens @ cached tokens), such as 512@4096, got "")"},
     {"flops --config m.json --new-tokens 5",
@@ -524,7 +527,8 @@ constexpr refusal refusals[] = {
     {"flops --config m.json --sequence 1,2,3",
      "sequence: must be absent: mistral has no HSTU mask of contextual tokens and targets; use --lengths"},
     {"flops --config encdec.json --lengths 5 --encoder-lengths 5 --sequence 1,2,3",
-     "sequence: cannot be used with an encoder, since it has no lengths of the encoder's sequences; use --lengths and "
+     "sequence: cannot be used for a model with an encoder, because the encoder's lengths would be missing; use "
+     "--lengths and "
      "--encoder-lengths"},
     {"flops --config hstu.json --sequence 1,2",
      "sequence[0]: must be c,h,t or c,h,t,g: the numbers of contextual, history and target tokens, and the targets in "
@@ -542,7 +546,7 @@ constexpr refusal refusals[] = {
     {"flops --config hstu.json --sequence 1,2,3,0",
      R"(sequence[0][3]: must be an integer from 1 to 4294967295, got "0")"},
     {"flops --config hstu.json --sequence 4294967295,1,0",
-     "sequence[0]: c + h + t must be at most 4294967295, got 4294967296"},
+     "sequence[0]: context + history + targets must be at most 4294967295 tokens, got 4294967296"},
     {"flops --config hstu.json --sequence", "sequence: has no value: write one after it"},
     {"flops --config m.json --grid 1,2,2", "grid: must be absent: mistral has no vision tower"},
     {"flops --config m.json --lengths 5 --images 2", "images: must be absent: mistral has no vision tower"},
@@ -555,13 +559,13 @@ constexpr refusal refusals[] = {
     {"flops --config llava.json --lengths 50 --grid 1,x,4", "grid[0][1]: must be a 64-bit integer, got \"x\""},
     {"flops --config llava.json --lengths 50 --images 0", "images: must be an integer from 1 to 100000000, got \"0\""},
     {"flops --config llava.json --lengths 31 --images 2",
-     "lengths: must include the placeholder tokens of images and sound, 32 of them, got 31"},
+     "lengths: must include the 32 placeholder tokens of images and sound, got 31 tokens"},
     {"flops --config llava.json --images 1",
-     "lengths: must include the placeholder tokens of images and sound, 16 of them, got 0"},
+     "lengths: must include the 16 placeholder tokens of images and sound, got 0 tokens"},
     {"flops --config whisper.json --lengths 5,6",
      "audio_frames: must be passed: the encoder of whisper takes sound, and --lengths are those of its decoder"},
     {"flops --config whisper.json --lengths 5,6 --audio-frames 3000",
-     "audio_frames: must be one clip for each of lengths (2), got 1"},
+     "audio_frames: must have one clip for each of lengths (2), got 1"},
     {"flops --config whisper.json --lengths 5 --audio-frames -1",
      "audio_frames[0]: must be from 0 to 4294967295, got -1"},
     {"flops --config whisper.json --lengths 5 --audio-frames 3000 --encoder-lengths 1500",
@@ -630,15 +634,16 @@ constexpr refusal refusals[] = {
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator H100",
      R"(accelerator: "H100" is only part of a name; pass a whole name, one of: H100 SXM, H100 PCIe, H100 NVL)"},
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator foo",
-     R"(accelerator: no known accelerator is called "foo"; `floptally accelerators` lists the known parts. )"
-     "For another part pass the peak (peak_tflops=, --peak-tflops), which floptally.measure_peak() measures on the "
+     R"(accelerator: no known accelerator is called "foo"; `floptally accelerators` lists the known names. )"
+     "For another accelerator pass the peak (peak_tflops=, --peak-tflops), which floptally.measure_peak() measures on "
+     "the "
      "device"},
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator ''",
-     "accelerator: the name is empty; `floptally accelerators` lists the known parts"},
+     "accelerator: the name is empty; `floptally accelerators` lists the known names"},
     {"flops --config m.json --lengths 5 --indexer best",
      R"(indexer: must be one of frozen, sparse_loss, dense_loss, warm_up, got "best")"},
     {"flops --config m.json --lengths 5 --indexer warm_up",
-     "indexer: the model has no indexer with a loss of its own: leave it at frozen"},
+     "indexer: the model has no indexer with a loss of its own: leave indexer at frozen"},
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator 'H100 SXM' --peak-kind boost",
      "clock_mhz: is missing: pass the clock that the device reports, which a boost peak needs"},
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator 'H100 SXM' --clock-mhz x",
@@ -719,7 +724,7 @@ constexpr refusal refusals[] = {
     {"flops --config vit.json --attention-mask mask.txt",
      "attention_mask: vit has no text; use --grid, --images or --audio-frames"},
     {"flops --config encdec.json --lengths 5 --encoder-lengths 5 --attention-mask mask.txt",
-     "attention_mask: cannot be used with an encoder, since it has no lengths of the encoder's sequences; use "
+     "attention_mask: cannot be used for a model with an encoder, because the encoder's lengths would be missing; use "
      "--lengths and --encoder-lengths"},
     {"models x", R"(command: unexpected argument "x": leave it out)"},
     {"models --config m.json", "config: unknown option; `floptally models --help` lists the known ones"},

@@ -82,7 +82,7 @@ inline floptally::step_bytes bytes_of(const arguments& args, const floptally::mo
         if (args.is_passed("batches") || args.is_passed("distinct-experts") || !input.get().has_requests_alone()) {
             throw error(
                 "request",
-                "already determines the steps of decoding: leave other batches, --batches and --distinct-experts out");
+                "already determines the decode steps: leave out --batches, --distinct-experts and other batches");
         }
         return floptally::bytes_of_requests(model, input.get().requests, input.get().prefill_chunk, plan,
                                             bits_of(args));

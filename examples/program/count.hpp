@@ -230,12 +230,9 @@ inline floptally::report count(const arguments& args, const floptally::model_con
             throw error("phase", "must be forward, since --request decodes and trains nothing: pass --phase forward");
         }
         if (args.is_passed("routed") && !cost.needs_routed()) {
-            throw error(
-                "routed",
-                fmt::format(
-                    "{} has no measured expert visits, since it has no experts, or sends each token to a fixed number "
-                    "of experts: leave --routed out",
-                    model.model_type));
+            throw error("routed", fmt::format("{} needs no measured expert visits, since it has no experts, or sends "
+                                              "each token to a fixed number of experts: leave --routed out",
+                                              model.model_type));
         }
         const floptally::mask_set masks = floptally::counted_masks(model.cost, cost);
         floptally::tally batch{masks};

@@ -194,9 +194,11 @@ std::uint64_t find_largest(const arguments& args, const floptally::tally& batch,
         return floptally::gib_of(report) <= *report.memory_gib;
     };
     const auto none = [&](std::string_view what) {
-        throw error("memory_gib",
-                    fmt::format("{} does not hold {}: it needs {:.3f} GiB; shard over more ranks, or recompute",
-                                *args.text("memory-gib"), what, floptally::gib_of(report)));
+        throw error(
+            "memory_gib",
+            fmt::format(
+                "{} GiB do not hold {}, which needs {:.3f} GiB: shard over more ranks, or recompute activations",
+                *args.text("memory-gib"), what, floptally::gib_of(report)));
     };
     if (args.choice("largest", {"microbatch", "length"}) == 0) {
         const std::uint64_t samples = batch.get(floptally::view::padded, floptally::accumulator::count);
@@ -210,7 +212,7 @@ std::uint64_t find_largest(const arguments& args, const floptally::tally& batch,
         const std::uint64_t most =
             floptally::largest_that_fits(4096, [&](std::uint64_t number) { return fits(times(number)); });
         if (most == 0) {
-            none("one microbatch like this");
+            none("one microbatch");
         }
         static_cast<void>(fits(times(most)));
         return most * samples;

@@ -57,10 +57,9 @@ inline std::string run_flops(const arguments& args) {
 inline std::string run_mfu(const arguments& args) {
     const floptally::work_unit unit = unit_of(args);
     if (unit == floptally::work_unit::macs && args.is_passed("peak-tflops")) {
-        throw error(
-            "unit",
-            "macs does not fit --peak-tflops, which is in FLOP/s: pass --accelerator NAME, or leave --unit out, since "
-            "an MFU has no unit");
+        throw error("unit",
+                    "macs cannot be passed with --peak-tflops, which is in FLOP/s: leave --unit out, or pass "
+                    "--accelerator NAME instead of --peak-tflops");
     }
     const floptally::model_config model = read_model(args);
     floptally::report counted = count(args, model);

@@ -110,7 +110,7 @@ class mpi_reducer {
 
     void all_reduce(std::span<std::uint64_t> integers, MPI_Op operation) const {
         if (integers.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-            throw error("integers", "must be at most 2147483647, got " + std::to_string(integers.size()));
+            throw error("integers", "must have at most 2147483647 elements, got " + std::to_string(integers.size()));
         }
         detail::require_mpi(MPI_Allreduce(MPI_IN_PLACE, integers.data(), static_cast<int>(integers.size()),
                                           MPI_UINT64_T, operation, group_.get()),

@@ -324,7 +324,7 @@ TEST_CASE("the balancer keeps all samples of one group on one rank") {
     }
     const std::vector<std::uint32_t> one_group(8, 5);
     CHECK(error_of([&] { return partition(costs, 2, {.groups = one_group}); }) ==
-          "groups[4]: must be at most the capacity of a rank, 4, got 5");
+          "groups[4]: the samples of one group must together be at most the capacity of a rank, 4, got 5");
     CHECK(partition(costs, 2, {.mode = balance_mode::free, .groups = one_group}).samples_of(0).size() == 8);
     const std::vector<std::uint32_t> few(7);
     CHECK(error_of([&] { return partition(costs, 2, {.groups = few}); }) ==
@@ -376,7 +376,9 @@ TEST_CASE("bad balancing input is an error that names the field") {
     CHECK(error_of([&] {
               return partition(costs, 1,
                                {.mode = balance_mode::capacity, .sizes = huge, .capacity = 9, .groups = tied});
-          }) == "groups[0]: must be at most the capacity of a rank, 9, got 18446744073709551615");
+          }) ==
+          "groups[0]: the samples of one group must together be at most the capacity of a rank, 9, got "
+          "18446744073709551615");
     CHECK(error_of([&] { return partition(std::vector<flops>(2, flops{uint128{1} << 127}), 1); }) ==
           "flops: a sum does not fit 128 bits: count fewer samples");
     CHECK(error_of([&] {

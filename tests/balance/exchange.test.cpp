@@ -270,7 +270,8 @@ TEST_CASE("a batch is split into as many groups as the least common multiple of 
 }
 
 TEST_CASE("an invalid dp size, rank or group of a split batch is an error that names the field") {
-    CHECK(error_of([] { canonical_groups({}); }) == "dp_sizes: must have the size of at least one module, got none");
+    CHECK(error_of([] { canonical_groups({}); }) ==
+          "dp_sizes: must have the data-parallel size of at least one module, got none");
     CHECK(error_of([] { canonical_groups({2, 0}); }) == "dp_sizes[1]: must be at least 1, got 0");
     CHECK(error_of([] {
               canonical_groups({u64{1} << 63, 6});
@@ -675,12 +676,13 @@ TEST_CASE("bad input for packing is an error that names the field") {
     };
     const numbers lengths{3, 9, 4};
     CHECK(packed(lengths, 9) == "no error");
-    CHECK(packed(lengths, 8) == "lengths[1]: must fit the capacity of 8 tokens, got a slot of 9");
-    CHECK(packed(lengths, 11, {.alignment = 4}) == "lengths[1]: must fit the capacity of 11 tokens, got a slot of 12");
+    CHECK(packed(lengths, 8) == "lengths[1]: must fit the capacity of 8 tokens, got 9 after alignment");
+    CHECK(packed(lengths, 11, {.alignment = 4}) ==
+          "lengths[1]: must fit the capacity of 11 tokens, got 12 after alignment");
     CHECK(packed(std::vector<int>{3, -1}, 8) == "lengths[1]: must be at least 0, got -1");
     CHECK(packed(numbers{u64{1} << 32}, u64{1} << 40) == "lengths[0]: must be at most 4294967295, got 4294967296");
     CHECK(packed(numbers{0xFFFF'FFFFU}, u64{1} << 40, {.alignment = 4}) ==
-          "lengths[0]: must fit a slot of at most 4294967295 tokens, got a slot of 4294967296");
+          "lengths[0]: must be at most 4294967295 tokens after alignment, got 4294967296");
     CHECK(packed(lengths, 9, {.alignment = 0}) == "alignment: must be at least 1, got 0");
     CHECK(packed(lengths, 9, {.divisor = 0}) == "divisor: must be at least 1, got 0");
     CHECK(packed(lengths, 9, {.min_packs = 4}) ==

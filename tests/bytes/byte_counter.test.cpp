@@ -559,7 +559,7 @@ TEST_CASE("a byte counter names the field of invalid input and lists its assumpt
     CHECK(error_of([&] { byte_counter(model, {}, {.cache = 65}); }) == "cache_bits: must be from 1 to 64, got 65");
     CHECK(error_of([&] { byte_counter(model, {}, {}, 0); }).starts_with("batches: must be at least 1"));
     CHECK(error_of([&] { static_cast<void>(step_bytes{}["mlp"]); }) ==
-          "component: no component that moves bytes in this model is named \"mlp\": use a name of the table of bytes");
+          "component: this model has no component named \"mlp\" that moves bytes: use a name of the table of bytes");
     CHECK(error_of([] {
               static_cast<void>(floptally::model_bandwidth_utilization({}, 0, 1, 1));
           }).starts_with("seconds: "));

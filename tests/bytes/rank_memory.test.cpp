@@ -229,8 +229,8 @@ TEST_CASE("the KV cache stores keys and values of each layer, sharded by the par
                                                              .vocab = {.size = vocabulary}};
     CHECK(held(latent, 1, 1, {.tp = 4}, {.cached_tokens = 10}, forward).cache == 10 * (16 + 4) * 2);
     CHECK(error_of([&] { static_cast<void>(held(gpt(), 16, 1, {}, {}, {.recomputed_components = {"mlp"}})); }) ==
-          "recomputed_components: are not supported by memory counts: name modules in `kernels.recomputed` "
-          "(recompute_modules), or use `recomputed` for the whole layer");
+          "recomputed_components: are not supported by memory counts: pass recompute_modules instead "
+          "(in C++ `kernels.recomputed`), or recompute whole layers");
 }
 
 TEST_CASE("keys and values with fewer heads than ranks are replicated on each rank that uses them", "[bytes]") {

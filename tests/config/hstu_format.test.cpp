@@ -74,7 +74,7 @@ TEST_CASE("a malformed HSTU config is an error that names the field", "[hstu][js
         {"'max_attn_len': 64, 'is_causal': false",
          "max_attn_len: needs a causal mask: set is_causal to true, or max_attn_len to 0"},
         {"'min_full_attn_seq_len': 3",
-         "min_full_attn_seq_len: needs a max_attn_len above 0: set max_attn_len, or leave this at 0"},
+         "min_full_attn_seq_len: needs a max_attn_len above 0: set max_attn_len, or set min_full_attn_seq_len to 0"},
         {"'windowed_targets': true", "windowed_targets: needs a max_attn_len above 0, got true"},
         {"'targets_share_place': true", "targets_share_place: needs a max_attn_len above 0, got true"},
         {"'mask': 'causal', 'is_causal': true", "is_causal: needs the mask \"hstu\", got true"},

@@ -44,7 +44,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'llama', 'x': 1e400}",
      "config: must be a JSON object, has a number beyond the range of a double at line 1, column 35, near the key "
      "\"x\""},
-    {"{}", "model_type: is missing; `floptally models` lists the known ones"},
+    {"{}", "model_type: is missing; `floptally models` lists the known types"},
     {"{'model_type': null}", "model_type: must be a string, got null"},
     {"{'model_type': 7}", "model_type: must be a string, got 7"},
     {"{'model_type': ['llama']}", R"(model_type: must be a string, got ["llama"])"},
@@ -794,6 +794,19 @@ constexpr malformed malformed_configs[] = {
      "runs, got 4"},
     {"{'model_type': 'audio-spectrogram-transformer', 'max_length': 15}",
      "max_length: must be at least patch_size (16), got 15"},
+    {"{'model_type': 'dpt', 'backbone_config': {'model_type': 'swin', 'out_indices': [1, 2, 3, 4]}}",
+     "backbone_config: must be of a type whose layers all have one width, got an object of lists or objects"},
+    {"{'model_type': 'depth_anything', 'backbone_config': {'model_type': 'swin', 'out_indices': [1, 2, 3, 4]}}",
+     "backbone_config: must be of a type whose layers all have one width, got an object of lists or objects"},
+    {"{'model_type': 'vitpose', 'backbone_config': {'model_type': 'swin', 'out_indices': [4]}}",
+     "backbone_config: must be of a type whose layers all have one width, got an object of lists or objects"},
+    {"{'model_type': 'vitmatte', 'hidden_size': 768, 'backbone_config': {'model_type': 'swin', 'patch_size': 16, "
+     "'out_indices': [4]}}",
+     "backbone_config: must be of a type whose layers all have one width, got an object of lists or objects"},
+    {"{'model_type': 'detr', 'backbone_config': {'model_type': 'swin', 'out_features': ['stage3']}}",
+     R"(backbone_config.out_features: must end with the last level, got ["stage3"])"},
+    {"{'model_type': 'deimv2', 'backbone_config': {'model_type': 'pixio', 'patch_size': 16, 'out_indices': [2, 3, 4]}}",
+     R"(backbone_config.model_type: must be "dinov3_vit" or a type with four levels, got "pixio")"},
 };
 
 /// Malformed configs of LLaVA and its descendants.
@@ -946,14 +959,14 @@ constexpr malformed malformed_own[] = {
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'num_key_value_heads': 1}]}]}",
      "layers[0].parts[0].num_key_value_heads: unknown key; known: type, num_heads, num_kv_heads, head_dim, mask"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': 'full'}]}]}",
-     R"~(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask by its name in reports, or an object with one of the keys {masks}, got "full" (statistic: "full" is not a known statistic; write one such as "sliding_window(4096)"))~"},
+     R"~(layers[0].parts[0].mask: must be "causal", "bidirectional", the name of another mask, such as "sliding_window(4096)", or an object with one of the keys {masks}, got "full" (statistic: "full" is not a known statistic; write one such as "sliding_window(4096)"))~"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': null}]}]}",
-     R"(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask by its name in reports, or an object with one of the keys {masks}, got null)"},
+     R"~(layers[0].parts[0].mask: must be "causal", "bidirectional", the name of another mask, such as "sliding_window(4096)", or an object with one of the keys {masks}, got null)~"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {}}]}]}",
-     R"(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask by its name in reports, or an object with one of the keys {masks}, got {})"},
+     R"~(layers[0].parts[0].mask: must be "causal", "bidirectional", the name of another mask, such as "sliding_window(4096)", or an object with one of the keys {masks}, got {})~"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'window': [1, 1], "
      "'top_k': 2}}]}]}",
-     R"(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask by its name in reports, or an object with one of the keys {masks}, got an object of lists or objects)"},
+     R"~(layers[0].parts[0].mask: must be "causal", "bidirectional", the name of another mask, such as "sliding_window(4096)", or an object with one of the keys {masks}, got an object of lists or objects)~"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'sliding': 4}}]}]}",
      "layers[0].parts[0].mask.sliding: unknown key; known: {masks}"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'best_blocks': "
@@ -964,8 +977,8 @@ constexpr malformed malformed_own[] = {
      "layers[0].parts[0].mask.best_blocks[1]: must be an integer from 1 to 2147483647, got 0"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'hstu': [1, 1, 0, "
      "5]}}]}]}",
-     "layers[0].parts[0].mask.hstu: min_full_attn_seq_len: needs a max_attn_len above 0: set max_attn_len, or leave "
-     "this at 0"},
+     "layers[0].parts[0].mask.hstu: min_full_attn_seq_len: needs a max_attn_len above 0: set max_attn_len, or set "
+     "min_full_attn_seq_len to 0"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'sliding_window': "
      "0}}]}]}",
      "layers[0].parts[0].mask.sliding_window: must be an integer from 1 to 2147483647, got 0"},

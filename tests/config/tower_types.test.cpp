@@ -516,7 +516,7 @@ TEST_CASE(
         input.grids.push_back({2, 3, 5});
         input.lengths.push_back({"lengths", floptally::integer_view(short_text)});
         CHECK(error_of([&] { floptally::add_input(input, model, batch); }) ==
-              "lengths: must include the placeholder tokens of images and sound, 30 of them, got 29");
+              "lengths: must include the 30 placeholder tokens of images and sound, got 29 tokens");
         const std::vector<std::int64_t> text{30};
         input.lengths.front() = {"lengths", floptally::integer_view(text)};
         floptally::add_input(input, model, batch);

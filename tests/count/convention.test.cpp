@@ -403,7 +403,7 @@ TEST_CASE("a convention may count up to four statistics for one cost entry", "[c
               return pairs([](const statistic& attends, const convention&, const attention_context&) {
                   return counted_statistics(attends).also(attends).also(attends).also(attends).also(attends);
               });
-          }) == "convention: must count each entry by at most 4 statistics: add fewer");
+          }) == "convention: must use at most 4 statistics for each entry of a cost: add fewer");
 }
 
 /// The pairs above the diagonal, which a kernel computes for a causal mask and the mask removes.
@@ -457,9 +457,10 @@ TEST_CASE("half of an odd number of FLOPs per pair is an error and is never roun
     const auto problem = [&](std::uint64_t heads, const mask& attends) {
         return error_of([&] { return flop_counter(cost{}.add("core", attention_core{heads, 1, 1}, attends), how); });
     };
-    CHECK(problem(3, mask::causal()) ==
-          "convention: counts half of an odd number of FLOPs per pair, such as the softmax of an odd number of heads: "
-          "leave term::softmax out of `counted`");
+    CHECK(
+        problem(3, mask::causal()) ==
+        "convention: half of an odd number of FLOPs per pair is not an integer, as for the softmax of an odd number of "
+        "heads: leave term::softmax out of `counted`");
     CHECK(problem(4, mask::causal()) == "no error");
     CHECK(problem(3, mask::bidirectional()) == "no error");
     CHECK(problem(3, mask::sliding_window(4)) == "no error");

@@ -113,7 +113,7 @@ void check_unknown_devices() {
     require_text(
         refusal(slice("NVIDIA H100 80GB HBM3 MIG 1g.10gb", 16)),
         R"(accelerator: no known accelerator is called "NVIDIA H100 80GB HBM3 MIG 1g.10gb"; near it: H100 SXM, )"
-        "H100 PCIe, H100 NVL; `floptally accelerators` lists the known parts. For another part pass the peak "
+        "H100 PCIe, H100 NVL; `floptally accelerators` lists the known names. For another accelerator pass the peak "
         "(peak_tflops=, --peak-tflops), which floptally.measure_peak() measures on the device; the device is "
         "a slice of a card "
         "(MIG): NVIDIA H100 80GB HBM3 MIG 1g.10gb, 16 multiprocessors at up to 1.980 GHz, 10.0 GiB, compute "
@@ -131,7 +131,8 @@ void check_unknown_devices() {
                  .compute_major = 8,
                  .compute_minor = 6}),
         R"(accelerator: no known accelerator is called "NVIDIA RTX A1000"; nearest: RTX A6000; `floptally )"
-        "accelerators` lists the known parts. For another part pass the peak (peak_tflops=, --peak-tflops), which "
+        "accelerators` lists the known names. For another accelerator pass the peak (peak_tflops=, --peak-tflops), "
+        "which "
         "floptally.measure_peak() measures on the device; the device is NVIDIA RTX A1000, 18 multiprocessors, 8.0 GiB, "
         "compute capability 8.6; "
         "pass peak_tflops instead");

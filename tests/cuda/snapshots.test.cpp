@@ -101,14 +101,14 @@ TEST_CASE(
         ring.take();
     }
     CHECK(error_of([&] { static_cast<void>(ring.next()); }) ==
-          "snapshot: 1 was overwritten before poll() read it, because only 3 are kept: poll more often, or pass a "
-          "larger number of snapshots");
+          "snapshot: 1 was overwritten unread, because only 3 snapshots are kept: call poll() more often, or "
+          "pass a larger number of snapshots");
     CHECK(ring.next() == std::vector<std::uint64_t>(4, 2));
     for (std::uint64_t i = 5; i <= 12; ++i) {
         ring.accumulators.assign(4, i);
         ring.take();
     }
-    CHECK(error_of([&] { static_cast<void>(ring.next()); }).rfind("snapshot: 3 … 9 were overwritten", 0) == 0);
+    CHECK(error_of([&] { static_cast<void>(ring.next()); }).rfind("snapshot: 3 to 9 were overwritten", 0) == 0);
     for (std::uint64_t i = 10; i <= 12; ++i) {
         CHECK(ring.next() == std::vector<std::uint64_t>(4, i));
     }
@@ -117,7 +117,7 @@ TEST_CASE(
         ring.accumulators.assign(4, i);
         ring.take();
     }
-    CHECK(error_of([&] { static_cast<void>(ring.next()); }).rfind("snapshot: 13 … 14 were overwritten", 0) == 0);
+    CHECK(error_of([&] { static_cast<void>(ring.next()); }).rfind("snapshot: 13 to 14 were overwritten", 0) == 0);
     CHECK(ring.next() == std::vector<std::uint64_t>(4, 15));
 }
 

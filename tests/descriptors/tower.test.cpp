@@ -534,7 +534,7 @@ TEST_CASE("the number of outputs of convolutions over time equals an enumeration
     floptally::convolution_stem odd = stem;
     odd.convolutions[1].groups = 3;
     CHECK(error_of([&] { static_cast<void>(odd.cost()); }) ==
-          "groups: must divide the input and output channels (10 to 8), got 3");
+          "groups: must divide the input and output channels (10 and 8), got 3");
     odd.convolutions[1].groups = 2;
     odd.convolutions[2].stride = 0;
     CHECK(error_of([&] { static_cast<void>(odd.cost()); }) ==

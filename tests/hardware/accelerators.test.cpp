@@ -68,7 +68,8 @@ bool is_near(double value, double expected, double relative) {
 
 /// The end of the error for an unknown name.
 const std::string offer =
-    "`floptally accelerators` lists the known parts. For another part pass the peak (peak_tflops=, --peak-tflops), "
+    "`floptally accelerators` lists the known names. For another accelerator pass the peak (peak_tflops=, "
+    "--peak-tflops), "
     "which "
     "floptally.measure_peak() measures on the device";
 
@@ -231,7 +232,7 @@ TEST_CASE("an unknown accelerator name is an error that lists similar names", "[
         refusal("NVIDIA A800 80GB NVL") ==
         R"(accelerator: no known accelerator is called "NVIDIA A800 80GB NVL"; near it: A800 SXM, A800 PCIe, A800 40GB Active; )" +
             offer);
-    CHECK(refusal(" \t") == "accelerator: the name is empty; `floptally accelerators` lists the known parts");
+    CHECK(refusal(" \t") == "accelerator: the name is empty; `floptally accelerators` lists the known names");
     CHECK(refusal("-/-") == R"(accelerator: no known accelerator is called "-/-"; )" + offer);
 }
 
@@ -722,7 +723,7 @@ TEST_CASE("a peak records whether it comes from a datasheet, a boost clock or a 
     CHECK(message(h100, none, "bf16", peak_kind::boost, none) ==
           "clock_mhz: is missing: pass the clock that the device reports, which a boost peak needs");
     CHECK(message(h100, none, "bf16", peak_kind::datasheet, clock) ==
-          "clock_mhz: determines a boost peak, but the peak of the datasheet is asked for: leave it out");
+          "clock_mhz: gives a boost peak, but peak_kind asks for the datasheet peak: leave clock_mhz out");
     CHECK(message(h100, none, "bf16", peak_kind::measured, none) ==
           "peak_tflops: is missing: pass the peak that you measured, in TFLOP/s");
     CHECK(message(h100, std::optional(780.0), "bf16", peak_kind::boost, clock) ==
@@ -803,7 +804,8 @@ TEST_CASE("a name shared by several accelerator variants has a memory size or ba
         }
     };
     CHECK(text("V100 SXM2") ==
-          "memory_gib: V100 SXM2 is sold with several memory sizes; pass the name of one: Tesla V100-SXM2-16GB, Tesla "
+          "memory_gib: V100 SXM2 is sold with several memory sizes; pass the name of one variant: Tesla "
+          "V100-SXM2-16GB, Tesla "
           "V100-SXM2-32GB, or "
           "pass memory_gib");
     CHECK(text("RTX 4060 Ti") == "memory_gib: RTX 4060 Ti has no published memory size; pass memory_gib");
@@ -846,7 +848,8 @@ TEST_CASE("memory bandwidths of accelerators equal the vendors' figures", "[acce
         }
     };
     CHECK(text("A100 PCIe") ==
-          "memory_tbps: A100 PCIe is sold with several memory bandwidths; pass the name of one: NVIDIA A100-PCIE-40GB, "
+          "memory_tbps: A100 PCIe is sold with several memory bandwidths; pass the name of one variant: NVIDIA "
+          "A100-PCIE-40GB, "
           "NVIDIA A100 80GB "
           "PCIe, A100-PCIE-40GB, or pass memory_tbps");
     CHECK(text("RTX 3060") == "memory_tbps: RTX 3060 has no published memory bandwidth; pass memory_tbps");

@@ -160,7 +160,8 @@ TEST_CASE("the texts of an object detector count as sequences and in pairs with 
     };
     CHECK(refusal({.lengths = {{"lengths", words}}, .grids = {{1, 8, 6}}}) ==
           "lengths: must have one number for each grid_thw (1), got 2");
-    CHECK(refusal({.lengths = {{"lengths", words}}, .images = 3}) == "images: must be at most the 2 texts, got 3");
+    CHECK(refusal({.lengths = {{"lengths", words}}, .images = 3}) ==
+          "images: must be at most the number of texts (2), got 3");
     CHECK(refusal({.grids = images}) ==
           "encoder_lengths: is missing; grounding-dino attends to a text; give its number of tokens for each grid_thw");
 }
@@ -204,11 +205,12 @@ TEST_CASE("condition images are counted together with the image to generate", "[
         return error_of([&] { static_cast<void>(counted(model, input)); });
     };
     CHECK(refusal({.encoder_lengths = texts, .grids = {{1, 4, 4}, {1, 2, 3}}, .condition_grids = {{1, 2, 2}}}) ==
-          "condition_grid_thw: must be a multiple of the number of grid_thw (2), got 1");
+          "condition_grid_thw: the number of grids must be a multiple of the number of grid_thw (2), got 1");
     CHECK(refusal({.encoder_lengths = texts,
                    .grids = {{1, 4, 4}, {1, 2, 3}},
                    .condition_grids = {{2, 65536, 65535}, {1, 2, 2}}}) ==
-          "condition_grid_thw: must have at most 4294967295 cells for each grid; use smaller or fewer ones");
+          "condition_grid_thw: the condition grids of one image must have at most 4294967295 cells together: use "
+          "smaller or fewer grids");
     CHECK(refusal({.condition_grids = {{1, 2, 2}}}) ==
           "encoder_lengths: is missing; FluxTransformer2DModel attends to a text; "
           "give its number of tokens for each grid_thw");

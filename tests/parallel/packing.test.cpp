@@ -30,7 +30,7 @@ TEST_CASE("packing places samples from longest to shortest, each in the first pa
           "min_packs: asks for 5 packs, but there are only 4 samples: pass a smaller number");
     CHECK(problem(6, {.divisor = 5}) ==
           "divisor: asks for 5 packs, but there are only 4 samples: pass a smaller number");
-    CHECK(problem(4, {}) == "lengths[2]: must fit the capacity of 4 tokens, got a slot of 5");
+    CHECK(problem(4, {}) == "lengths[2]: must fit the capacity of 4 tokens, got 5 after alignment");
     CHECK(problem(5, {}) == "no error");
 }
 
@@ -45,7 +45,7 @@ TEST_CASE("a packing lists the samples and boundaries of each pack and the pack 
     CHECK(error_of([&] { return floptally::pack_by_assignment(numbers{3, 5}, pack_of, 2); }) != "no error");
     CHECK(error_of([] {
               return pack_by_capacity(numbers{9, 1}, 6);
-          }) == "lengths[0]: must fit the capacity of 6 tokens, got a slot of 9");
+          }) == "lengths[0]: must fit the capacity of 6 tokens, got 9 after alignment");
     CHECK(error_of([] { return pack_by_capacity(numbers{1}, 6, {.divisor = 0}); }) ==
           "divisor: must be at least 1, got 0");
     CHECK(error_of([] {

@@ -392,9 +392,11 @@ TEST_CASE("work, waiting for other ranks and waiting due to the pass order add u
     CHECK(!uneven.makespan);
 
     CHECK(error_of([] { static_cast<void>(rank_times::of(5, 9, 1)); }) ==
-          "ranks: the largest work of 1 ranks must lie between their mean and their sum, got 5 of 9");
+          "ranks: the largest work of 1 ranks must lie between the mean and the sum of their work, got 5 with a sum of "
+          "9");
     CHECK(error_of([] { static_cast<void>(rank_times::of(2, 9, 4)); }) ==
-          "ranks: the largest work of 4 ranks must lie between their mean and their sum, got 2 of 9");
+          "ranks: the largest work of 4 ranks must lie between the mean and the sum of their work, got 2 with a sum of "
+          "9");
     CHECK(error_of([] { static_cast<void>(rank_times::of(0, 0, 4)); }) ==
           "ranks: at least one rank must have work, got none");
     CHECK(error_of([] { static_cast<void>(rank_times::of(1, 1, 0)); }) == "ranks: must be at least 1, got 0");

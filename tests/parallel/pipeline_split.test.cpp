@@ -193,11 +193,14 @@ TEST_CASE("a pipeline that cannot be split is an error that names the field") {
     CHECK(error_of([] { return pipeline_split::even(8, 0); }) == "pp: must be at least 1, got 0");
     CHECK(error_of([] { return pipeline_split::even(8, 2, 0); }) == "vpp: must be at least 1, got 0");
     CHECK(error_of([] { return pipeline_split::even(8, 2, 1, {.num_layers_in_first_pipeline_stage = 9}); }) ==
-          "layers: the first and the last pipeline stage take 9 of 8 layers: lower their numbers of layers");
+          "layers: the first and the last pipeline stage take 9 of 8 layers: lower num_layers_in_first_pipeline_stage "
+          "or num_layers_in_last_pipeline_stage");
     CHECK(error_of([] {
               return pipeline_split::even(
                   8, 2, 1, {.num_layers_in_first_pipeline_stage = 2, .num_layers_in_last_pipeline_stage = 2});
-          }) == "layers: the first and the last pipeline stage take 4 of 8 layers: they must take all of them");
+          }) ==
+          "layers: the first and the last pipeline stage take 4 of 8 layers: they must take all layers, because "
+          "there is no other stage");
     CHECK(error_of([] {
               return pipeline_split::even(
                   8, 1, 1, {.num_layers_in_first_pipeline_stage = 4, .num_layers_in_last_pipeline_stage = 4});
@@ -218,7 +221,7 @@ TEST_CASE("a pipeline that cannot be split is an error that names the field") {
           }) == "no error");
     const layer_list three{1, 2, 3};
     CHECK(error_of([&] { return pipeline_split(2, three); }) ==
-          "layers_of_chunks: must have pp numbers (2) or a multiple of it, got 3");
+          "layers_of_chunks: must have pp (2) numbers, or a multiple of pp, got 3");
     const layer_list too_many{~std::uint64_t{0}, 1};
     CHECK(error_of([&] { return pipeline_split(2, too_many); }) ==
           "layers_of_chunks: 18446744073709551615 + 1 does not fit 64 bits: use smaller numbers");
@@ -275,7 +278,8 @@ TEST_CASE("layers that do not divide evenly are split like in Megatron or torcht
               return pipeline_split::of(61, 16, 1, {.layers = floptally::layer_split::even});
           }).starts_with("layers: the 61 remaining layers must be a multiple of the 16"));
     CHECK(error_of([] { return pipeline_split::of(2, 8, 1); }) ==
-          "layers: 2 layers, the embedding and the loss are fewer than the 8 chunks: pass a smaller pp or vpp");
+          "layers: 2 layers plus the embedding and the loss are fewer than the pp x vpp = 8 chunks: pass a smaller pp "
+          "or vpp");
 }
 
 TEST_CASE("Megatron's pipeline layout text places every layer, the embedding, the loss and multi-token prediction") {
@@ -307,8 +311,8 @@ TEST_CASE("Megatron's pipeline layout text places every layer, the embedding, th
         return all.substr(all.find(": ") + 2);
     };
     CHECK(problem("Et|tL", 3, 2) == "must place the 3 layers of the model (t), got 2");
-    CHECK(problem("Et|t|t|tL", 4, 2) == "has 4 chunks, and pp x vpp is 2 x 1: pass vpp 2");
-    CHECK(problem("Et|t|tL", 3, 2) == "has 3 chunks, and pp x vpp is 2 x 1: pass a pp that divides the chunks, not 2");
+    CHECK(problem("Et|t|t|tL", 4, 2) == "has 4 chunks, but pp x vpp is 2 x 1: pass vpp 2");
+    CHECK(problem("Et|t|tL", 3, 2) == "has 3 chunks, but pp x vpp is 2 x 1: pass a pp that divides the chunks, not 2");
     CHECK(problem("t|EtL", 2, 2) == "must begin with the embedding, E: it belongs to the first chunk");
     CHECK(problem("Et|t", 2, 2) ==
           "must begin with the embedding, E, end with the loss, L, and have each of them once");

@@ -535,8 +535,8 @@ TEST_CASE("a classifier head is replicated on every tp rank, and a small vocabul
         return entry;
     }));
     CHECK(error_of([&] { return tensor_parts(head({}), 2, 0); }) ==
-          "lm_head: it is unknown how tensor parallelism splits this weight: set linear::sharding where the entry is "
-          "made, or name it in tensor_options::splits");
+          "lm_head: it is unknown how tensor parallelism splits this weight: set linear::sharding of the weight, or "
+          "name the weight in tensor_options::splits");
     CHECK(error_of([&] { return tensor_parts(head(tensor_sharding::vocabulary(5)), 2, 0); }) ==
           "lm_head: the FLOPs of this entry must be a multiple of 2 x 5 (its vocabulary), got 192");
     // A table of integers is cut like the matrix to them, with or without one.
@@ -824,8 +824,8 @@ TEST_CASE("a user's attention and experts are sharded like the library's if they
         return error_of([&] { return tensor_parts(parts_of(model), tp, 0, ep); });
     };
     const std::string no_split =
-        ": it is unknown how tensor parallelism splits this weight: set linear::sharding where the entry is made, or "
-        "name it in tensor_options::splits";
+        ": it is unknown how tensor parallelism splits this weight: set linear::sharding of the weight, or "
+        "name the weight in tensor_options::splits";
     CHECK(problem({8, 8, 8}, {}, 3, 1) == "num_attention_heads: must be a multiple of tp (3), got 8 (mine/look)");
     CHECK(problem({8, 8, 8}, {}, 1, 3) == "num_experts: must be a multiple of ep (3), got 8 (chosen/gate_proj)");
     CHECK(problem({8, 8, 8, false}, {}, 2, 1) == "mine/look" + no_split);
@@ -848,10 +848,9 @@ TEST_CASE("a wrong or contradictory sharding of a cost entry is an error that na
         return linear{.in_features = 6, .out_features = 12, .sharding = sharding};
     };
     const std::string several =
-        "mine: this entry holds several matrices that are split differently: give them names (linear::weight), or one "
-        "split "
-        "in "
-        "tensor_options::splits";
+        "mine: this cost entry holds several matrices that are split differently: name each matrix (linear::weight), "
+        "or "
+        "name one split for all in tensor_options::splits";
     CHECK(split(matrix(tensor_sharding::columns()), matrix(tensor_sharding::replicated())) == several);
     CHECK(split(matrix(tensor_sharding::columns()), matrix(tensor_sharding::replicated()),
                 {.splits = {{"mine", sharding_kind::even}}}) == "no error");
@@ -865,7 +864,7 @@ TEST_CASE("a wrong or contradictory sharding of a cost entry is an error that na
           "mine: the numbers of heads in this fused q, k and v entry are unknown: set its sharding to "
           "tensor_sharding::fused_qkv(num_heads, num_kv_heads)");
     CHECK(split(matrix({}), matrix({}), {.splits = {{"mine", sharding_kind::unsaid}}}) ==
-          "tensor_options::splits: each must name one way to split its weights, such as columns or rows, got none or "
+          "tensor_options::splits: each entry must name one way to split weights, such as columns or rows, got none or "
           "several");
 }
 
@@ -948,8 +947,8 @@ TEST_CASE("under tensor parallelism a user's layer must declare its sharding, an
         return evaluate(tensor_parts(model, tp, 0, 1, how), mixed_tally({}, 1))["memory"].total(view::padded);
     };
     CHECK(error_of([&] { return tensor_parts(model, 2, 0); }) ==
-          "memory/table: it is unknown how tensor parallelism splits this weight: set linear::sharding where the entry "
-          "is made, or name it in tensor_options::splits");
+          "memory/table: it is unknown how tensor parallelism splits this weight: set linear::sharding of the weight, "
+          "or name the weight in tensor_options::splits");
     CHECK(error_of([&] { return tensor_parts(model, 1, 0); }) == "no error");
     CHECK(2 * forward(2, sharding_kind::columns) == forward(1, sharding_kind::columns));
     CHECK(forward(2, sharding_kind::replicated) == forward(1, sharding_kind::columns));

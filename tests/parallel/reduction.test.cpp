@@ -304,7 +304,7 @@ TEST_CASE("building a reduction fails on ranks that count by different conventio
 
 TEST_CASE("asking a tally for the executed view is an error") {
     const tally mine = tally_of({5, 200});
-    const std::string problem = "view: must be useful or padded: only FLOPs have executed amounts, a tally has none";
+    const std::string problem = "view: must be useful or padded, since a tally has no executed amounts";
     for (const accumulator what :
          {accumulator::count, accumulator::tokens, accumulator::squares, accumulator::routed}) {
         CHECK(error_of([&] { return mine.get(view::executed, what); }) == problem);
@@ -729,8 +729,8 @@ TEST_CASE("loss tokens and prompt tokens can be reduced as named statistics, eac
         scope.with_measured("loss_tokens", scopes::microbatch).of_measured("loss_tokens", floptally::modality::text) ==
         scopes::microbatch);
     CHECK(run(scope.with_measured("los_tokens", scopes::microbatch), false)[0] ==
-          "scope: measured(los_tokens) is not kept by these tallies: correct its name, or add it by cost::keep "
-          "or to the masks");
+          "scope: measured(los_tokens) is not kept by these tallies: correct the name, or add this statistic to "
+          "the model's cost by keep()");
     // A batch that lacks them is still counted, and one that has more than a counter asks for too.
     CHECK(counter.total_flops(plain) == without);
     tally both{counter.masks()};
@@ -896,13 +896,11 @@ TEST_CASE("reducing a tally that was not added once per microbatch is an error, 
     CHECK(told(3, 3) == "no error");
     CHECK(told(0, 0) == "no error");
     CHECK(told(0, 3) ==
-          "count: was added 3 times for 0 microbatches, but its scope expects 1 additions for each (vpp is 1): add it "
-          "that often, or "
-          "correct its scope");
+          "count: was added 3 times for 0 microbatches, but its scope expects 1 additions for each (vpp is 1): "
+          "correct the number of additions or the scope");
     CHECK(told(3, 0) ==
-          "count: was added 0 times for 3 microbatches, but its scope expects 1 additions for each (vpp is 1): add it "
-          "that often, or "
-          "correct its scope");
+          "count: was added 0 times for 3 microbatches, but its scope expects 1 additions for each (vpp is 1): "
+          "correct the number of additions or the scope");
 }
 
 TEST_CASE(
@@ -943,11 +941,11 @@ TEST_CASE(
 
     CHECK(error_of([] { return ratio(1, 0); }) == "ratio: must have a denominator above 0 for the numerator 1, got 0");
     CHECK(error_of([] { return ratio().value(); }) ==
-          "ratio: has no value, because no rank added one: check empty() first");
+          "ratio: has no value, because its denominator is 0: check empty() first");
     CHECK(error_of([] { return extremes().min(); }) ==
-          "extremes: have no value, because no rank added one: check empty() first");
+          "extremes: have no value, because no rank added a value: check empty() first");
     CHECK(error_of([] { return extremes().max(); }) ==
-          "extremes: have no value, because no rank added one: check empty() first");
+          "extremes: have no value, because no rank added a value: check empty() first");
     CHECK(error_of([] { return extremes(2, 5, 4); }) == "extremes: the minimum must be at most the maximum, 4, got 5");
     CHECK(extremes(0, 5, 9) == extremes());
     ratio sum(1, 2);
@@ -1043,16 +1041,16 @@ TEST_CASE("a microbatch counts once under any number of virtual stages, and addi
               std::vector<std::string>(
                   4, "count: was added " + std::to_string(3 * vpp) +
                          " times for 3 microbatches, but its scope expects 1 additions for each (vpp is " + v +
-                         "): add it that often, or correct its scope"));
+                         "): correct the number of additions or the scope"));
         CHECK(run(every, once) ==
               std::vector<std::string>(4, "count: was added 3 times for 3 microbatches, but its scope expects " + v +
                                               " additions for each (vpp is " + v +
-                                              "): add it that often, or correct its scope"));
+                                              "): correct the number of additions or the scope"));
         CHECK(run(scopes::microbatch, always, false) ==
               std::vector<std::string>(4,
-                                       "microbatches: is missing: pass visits, the numbers of microbatches that ran "
-                                       "and of additions to the tally, because vpp is " +
-                                           v + " and each virtual stage visits a microbatch"));
+                                       "microbatches: is missing: pass visits with the numbers of microbatches and "
+                                       "of additions to the tally; needed because vpp is " +
+                                           v + " and every virtual stage runs each microbatch"));
     }
 }
 
@@ -1165,11 +1163,11 @@ TEST_CASE("a rank with an error throws its own error, and other ranks report tha
         const tally_reduction reduction(some_masks(), scopes::microbatch, here, over, exact);
         static_cast<void>(reduction.sum(rank == 2 ? tally{} : tally_of({5}), over));
     });
-    CHECK(ends ==
-          std::vector<std::string>{
-              "sum: rank 2 failed: look at the error of that rank",
-              "sum: rank 2 failed: look at the error of that rank",
-              "masks: must be the same as those of the reduction: make the tally with the masks() of the same model"});
+    CHECK(
+        ends ==
+        std::vector<std::string>{
+            "sum: rank 2 failed: look at the error of that rank", "sum: rank 2 failed: look at the error of that rank",
+            "masks: must equal the masks of the reduction: make the tally with the masks() of the reduction's model"});
 }
 
 TEST_CASE("a rank out of memory throws, and other ranks report the failure and do not hang") {

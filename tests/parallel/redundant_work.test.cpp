@@ -201,7 +201,8 @@ TEST_CASE("an invalid redundant-work setting is an error that names the setting"
     CHECK(refusal({"vision.*", {}}) ==
           R"(redundant_work: "vision.*" has no axis in `over`: name an axis along which every rank runs this work)");
     CHECK(refusal({"vision.*", parallel_axis::ep}) ==
-          "redundant_work: ep is another order of the same ranks as dp x cp x tp: name dp, cp or tp instead");
+          "redundant_work: ep cannot be used, because its ranks are also ranks of dp x cp x tp: name dp, cp or tp "
+          "instead");
     training_plan none;
     none.repeated.push_back({"*", 0}, "repeated");
     CHECK(error_of([&] { static_cast<void>(flop_counter(model, conventions::exact, none)); }) ==

@@ -322,8 +322,8 @@ TEST_CASE("scope errors name the statistic and the axes") {
     CHECK(seen(scopes::context_slice.trusting_replicas(), replicas, {}) ==
           "tokens: is sharded over cp, but the sum is over no axis and contains 1 of 2 parts: sum over cp too");
     CHECK(seen(scopes::context_slice, {10, 11, 20, 20, 30, 30, 40, 40}, every_axis) ==
-          "tokens: is declared replicated over tp, but the sum, 201, is not a multiple of its 2 replicas; declare it "
-          "sharded if each holds a part");
+          "tokens: is declared replicated over tp, but the sum, 201, is not a multiple of 2, the number of replicas; "
+          "declare it sharded if each rank holds a part");
     CHECK(seen(scopes::context_slice, {10, 12, 20, 20, 30, 30, 40, 40}, every_axis) ==
           "tokens: is declared replicated over tp, but its 2 ranks hold different values; declare it sharded if each "
           "holds a part");
@@ -363,7 +363,7 @@ TEST_CASE("scope errors name the statistic and the axes") {
           "it replicated where "
           "ranks load the same samples");
     CHECK(error_of([] { return statistic_scope{}.along(parallel_axis::ep, placement::sharded); }) ==
-          "scope: ep is another order of the same ranks as dp x cp x tp: name dp, cp or tp instead");
+          "scope: ep cannot be used, because its ranks are also ranks of dp x cp x tp: name dp, cp or tp instead");
     CHECK(error_of([&] { return verified_sum(layout, {}).globals({}); }) ==
           "sum: must have the 4 integers of the message, got 0");
 }

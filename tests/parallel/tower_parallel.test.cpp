@@ -195,15 +195,15 @@ TEST_CASE("a scope that is wrong only for images is an error on every rank, and 
     CHECK(all_are(sharded, sharded[0]));
     CHECK(
         sharded[0] ==
-        "vision.count: is declared replicated over pp, but the sum, 9, is not a multiple of its 2 replicas; declare it "
-        "sharded if each holds a part");
+        "vision.count: is declared replicated over pp, but the sum, 9, is not a multiple of 2, the number of replicas; "
+        "declare it sharded if each rank holds a part");
     // On the first stage only, declared on all: a stage has nothing where another one counted.
     const std::vector<std::string> first = ends_of(sizes, scopes::microbatch, dealings[1]);
     CHECK(all_are(first, first[0]));
     CHECK(
         first[0] ==
-        "vision.count: is declared replicated over pp, but the sum, 9, is not a multiple of its 2 replicas; declare it "
-        "sharded if each holds a part");
+        "vision.count: is declared replicated over pp, but the sum, 9, is not a multiple of 2, the number of replicas; "
+        "declare it sharded if each rank holds a part");
     // On all stages, declared on the first: the others refuse with what they counted.
     const std::vector<std::string> all = ends_of(sizes, declared(scopes::first_stage), dealings[0]);
     const std::string refusal = "vision.count: exists on the first rank of pp only, but rank 1 of 2 counted ";
@@ -481,8 +481,8 @@ TEST_CASE("a tower that tensor parallelism cannot divide is an error with the to
     own.add("vision.resampler", linear{.in_features = 8, .out_features = 8, .weight = "query"});
     const std::vector<model_part> model{{.name = "vision", .role = part_role::tower, .cost = own.in(modality::vision)}};
     CHECK(error_of([&] { return tensor_parts(model, 2, 0); }) ==
-          "vision.resampler/query: it is unknown how tensor parallelism splits this weight: set linear::sharding where "
-          "the entry is made, or name it in tensor_options::splits");
+          "vision.resampler/query: it is unknown how tensor parallelism splits this weight: set linear::sharding of "
+          "the weight, or name the weight in tensor_options::splits");
     CHECK(error_of([&] {
               return tensor_parts(model, 2, 0, 1, {.splits = {{"vision.resampler/query", sharding_kind::columns}}});
           }) == "no error");

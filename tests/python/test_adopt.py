@@ -709,7 +709,7 @@ def test_deepspeed_drop_in_replacement_counts_like_the_flops_profiler_of_the_ins
     plain = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
     found = profiler.get_model_profile(plain, args=[torch.ones(6, 32)], print_profile=False, as_string=False)
     assert found[0] == 6 * 2 * (32 * 64 + 64 * 8)
-    with pytest.raises(floptally.Error, match="cost: has no effect without a convention: pass convention= too, or leave it out"):
+    with pytest.raises(floptally.Error, match="cost: has no effect without a convention: pass convention= too, or leave cost= out"):
         FlopsProfiler(plain, cost=floptally.Cost.from_entries([("x", "count", "linear", 10, 5)]))
 
 

@@ -211,9 +211,9 @@ def test_position_ids_with_image_positions_split_a_row_only_where_a_document_beg
     ("batch", "message"),
     [
         ({"attention_mask": [[1, 1, 2, 2, 1]]}, "attention_mask: the tokens of a document must be consecutive, but row 0 has other tokens between them: pass arguments="),
-        ({"attention_mask": [[1, -1]]}, "attention_mask: must have whole numbers from 0, which are 0 and 1 or ids of documents"),
-        ({"attention_mask": [[1, 0.5]]}, "attention_mask: must have whole numbers from 0, which are 0 and 1 or ids of documents"),
-        ({"attention_mask": [[1, float("nan")]]}, "attention_mask: must have whole numbers from 0, which are 0 and 1 or ids of documents"),
+        ({"attention_mask": [[1, -1]]}, "attention_mask: must have whole numbers of at least 0: either 0 and 1, or ids of documents"),
+        ({"attention_mask": [[1, 0.5]]}, "attention_mask: must have whole numbers of at least 0: either 0 and 1, or ids of documents"),
+        ({"attention_mask": [[1, float("nan")]]}, "attention_mask: must have whole numbers of at least 0: either 0 and 1, or ids of documents"),
         ({"attention_mask": np.ones((1, 1, 5, 5)), "input_ids": np.zeros((1, 5))},
          "attention_mask: must be \\[batch, row\\], got shape \\[1, 1, 5, 5\\]"),
         ({"position_ids": np.zeros((2, 1, 5)), "input_ids": np.zeros((1, 5))}, "position_ids: must be .* got shape \\[2, 1, 5\\]"),

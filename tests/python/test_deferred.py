@@ -594,5 +594,5 @@ def test_the_error_of_a_build_without_cuda_kernels_suggests_copying_the_batch_to
     from floptally import _device
 
     monkeypatch.setattr(_device, "_KERNELS", tmp_path / "_kernels.fatbin")
-    with pytest.raises(floptally.Error, match="^DeviceTally: needs kernels, and this floptally was built without nvcc: .* Meter.add"):
+    with pytest.raises(floptally.Error, match="^DeviceTally: needs CUDA kernels, but floptally was built without nvcc: .* Meter.add"):
         floptally.DeviceTally(mistral, device=0)

@@ -479,7 +479,7 @@ def test_a_device_tally_uses_the_passed_stream_or_the_current_one_of_pytorch_or_
     counted.add(lengths=WithBuffer.of(lengths))
     counted.add(lengths=CudaArray(lengths, stream=None, strides=None), stream=stream)
     counted.add(lengths=CudaArray(lengths, stream=stream, strides=(4,)), stream=stream)
-    with pytest.raises(floptally.Error, match="^lengths: was written on stream 2 and could be counted too early"):
+    with pytest.raises(floptally.Error, match="^lengths: was written on stream 2 and could be counted before the write ends"):
         counted.add(lengths=CudaArray(lengths, stream=2))
     with pytest.raises(floptally.Error, match="^lengths: must be C-contiguous, got shape"):
         counted.add(lengths=CudaArray(Tensor([5, 6]), strides=(8,)))

@@ -274,7 +274,7 @@ def test_a_reduction_can_be_built_once_and_used_every_step(ranks: list[dict[str,
         ("counts differ", "tokens: is declared replicated over cp, but its 2 ranks hold different values"),
         ("too small a group", "count: is sharded over dp, but the sum is over no axis and contains 1 of 2 parts"),
         ("too much", "tokens: the sum over all ranks does not fit 64 bits: count fewer samples"),
-        ("visits untold", "microbatches: is missing: pass visits, the numbers of microbatches that ran and of additions to the tally, because vpp is 2"),
+        ("visits untold", "microbatches: is missing: pass visits with the numbers of microbatches and of additions to the tally; needed because vpp is 2"),
         ("visits of every stage", "count: was added 8 times for 4 microbatches, but its scope expects 1 additions for each"),
     ],
 )
@@ -286,7 +286,7 @@ def test_contradicting_scopes_or_layouts_or_counts_of_two_ranks_raise_an_error_o
 
 
 def test_an_error_on_one_rank_does_not_leave_the_other_rank_waiting(ranks: list[dict[str, Any]]) -> None:
-    problem = "must be the same as those of the reduction: make the tally with the masks() of the same model"
+    problem = "must equal the masks of the reduction: make the tally with the masks() of the reduction's model"
     assert ranks[1]["refusal"] == f"error: masks: {problem}"
     assert ranks[0]["refusal"] == "error: sum: rank 1 failed: look at the error of that rank"
     problem = "exists on the last rank of pp only, but rank 0 of 2 counted 1: count nothing on the other ranks"
@@ -532,7 +532,7 @@ def test_invalid_layouts_and_scopes_are_errors_that_name_the_field() -> None:
         (lambda: floptally.Scope("batch"), "preset: must be one of microbatch, context_slice, first_stage"),
         (lambda: floptally.Scope(cp="half"), "cp: must be one of replicated, trusted, sharded, first, last, got"),
         (lambda: floptally.Scope(xp="first"), "axis: must be one of tp, cp, dp, pp, ep, expert_dp, etp, dp_replicate, got"),
-        (lambda: floptally.Scope(ep="first"), "scope: ep is another order of the same ranks as dp x cp"),
+        (lambda: floptally.Scope(ep="first"), "scope: ep cannot be used, because its ranks are also ranks of dp x cp"),
     ]
     for make, text in wrong:
         with pytest.raises(floptally.Error) as raised:

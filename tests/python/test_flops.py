@@ -58,7 +58,7 @@ def test_a_config_may_be_a_dict_or_a_path_or_an_object_or_a_model(tmp_path: path
         (5, "config: must be a dict, a path, or an object with to_dict(), got 5"),
         ({**LLAMA_3_8B, "hidden_size": float("nan")}, "hidden_size: "),
         ("/no/such/config.json", 'config: cannot read "/no/such/config.json": pass a readable file'),
-        ({}, "model_type: is missing; `floptally models` lists the known ones"),
+        ({}, "model_type: is missing; `floptally models` lists the known types"),
         ({**LLAMA_3_8B, "hidden_size": -3}, "hidden_size: "),
     ],
 )
@@ -365,7 +365,7 @@ def test_redundant_work_counts_as_executed_on_each_rank_and_as_useful_once() -> 
     assert cost.flops(lengths=[99], images=1, plan=layout.with_redundant_work(repeated)).executed_total == (
         4 * cost.flops(lengths=[99], images=1).executed_total
     )
-    with pytest.raises(floptally.Error, match="^redundant_work: ep is another order of the same ranks as dp x cp"):
+    with pytest.raises(floptally.Error, match="^redundant_work: ep cannot be used, because its ranks are also ranks of dp x cp"):
         layout.with_redundant_work({"moe.*": ["ep"]})
     with pytest.raises(floptally.Error, match="^redundant_work: must be a dict of names"):
         layout.with_redundant_work({"vision.*": "cp"})  # type: ignore[dict-item]
@@ -594,7 +594,7 @@ def test_precision_names_of_pytorch_are_known_and_an_impossible_mfu_warns(llama:
 
 
 def test_passing_expert_visits_to_a_dense_model_is_an_error(llama: floptally.Cost) -> None:
-    with pytest.raises(floptally.Error, match="^routed: llama has no measured expert visits"):
+    with pytest.raises(floptally.Error, match="^routed: llama needs no measured expert visits"):
         llama.flops(lengths=[5], routed=(9, 10))
 
 
@@ -770,7 +770,7 @@ def test_images_passed_to_a_multimodal_model_are_counted(llama: floptally.Cost) 
     masked = model.flops(attention_mask=[[1] * 200], images=2)
     assert masked.total == by_number.total
     assert pickle.loads(pickle.dumps(model)).flops(lengths=[200], images=2).total == by_number.total
-    with pytest.raises(floptally.Error, match="lengths: must include the placeholder tokens of images"):
+    with pytest.raises(floptally.Error, match=r"lengths: must include the \d+ placeholder tokens of images"):
         model.flops(lengths=[5], images=2)
     with pytest.raises(floptally.Error, match="grid_thw: must be absent: llama has no vision tower"):
         llama.flops(grid_thw=[(1, 4, 4)])

@@ -968,7 +968,7 @@ def test_frozen_weights_pass_a_gradient_through_nested_tensors():
             "^model: cannot run on fake tensors .*; nested tensors must have layout=torch.jagged$",
         ),
         (of_a_list, {"real": True}, "^real: must be False with nested tensors, whose attention has no kernel on a CPU$"),
-        (of_a_list(2, 9), {}, r"^example_inputs: has nested tensors: pass a callable \(batch, length\)"),
+        (of_a_list(2, 9), {}, r"^example_inputs: has nested tensors, which cannot be resized: pass a callable \(batch, length\)"),
         (
             lambda batch, length: torch.nested.nested_tensor([torch.zeros(length, dtype=torch.long)] * batch),
             {},

@@ -84,7 +84,7 @@ def test_counted_bytes_of_the_lm_head_depend_on_how_many_logits_are_computed() -
         (lambda: MODEL.flops(lengths=[7], logits=[3, -1]), r"logits\[1\]: must be .* -1"),
         (lambda: MODEL.flops(lengths=[7], logits=np.array([3, -1])), r"logits\[1\]: must be at least 0, got -1"),
         (lambda: MODEL.flops(lengths=[7], logits=np.array([0.5])), "logits: must be bool or integers, got float64"),
-        (lambda: MODEL.flops(lengths=[7], logits=2.5), "logits: must be an integer, or integers or flags"),
+        (lambda: MODEL.flops(lengths=[7], logits=2.5), "logits: must be an integer, or a list, an array or a tensor of integers or flags"),
         (lambda: MODEL.flops(lengths=[7], logits="measured"), r"measured\(logits\): the cost needs this amount"),
         (lambda: floptally.Plan(logits="some"), 'logits: must be one of all, last, measured, got "some"'),
     ],

@@ -124,7 +124,7 @@ def test_an_unknown_unit_of_work_or_a_unit_that_contradicts_other_options_is_an_
     step = ["--seconds", "1", "--gpus", "1"]
     for arguments, message in (
         (["flops", *batch, "--unit", "MAC"], 'unit: must be one of flops, macs, got "MAC"'),
-        (["mfu", *batch, *step, "--peak-tflops", "989", "--unit", "macs"], "unit: macs does not fit --peak-tflops, which is in FLOP/s"),
+        (["mfu", *batch, *step, "--peak-tflops", "989", "--unit", "macs"], "unit: macs cannot be passed with --peak-tflops"),
         (["compare", *batch, "--unit", "macs"], "unit: unknown option"),
         (["bytes", *batch, "--unit", "macs"], "unit: unknown option"),
     ):

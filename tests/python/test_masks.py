@@ -281,7 +281,7 @@ def test_measured_counts_in_a_tally_equal_the_amounts_that_were_added() -> None:
 def test_a_count_that_is_measured_by_the_user_must_be_declared_in_the_tally() -> None:
     tally = Tally([Mask.measured("clicks")])
     before = tally.copy()
-    for name, message in (("likes", "this tally does not keep this amount"), ("Clicks", "a name must have 1 to 16 characters of"),
+    for name, message in (("likes", "is not kept by this tally"), ("Clicks", "a name must have 1 to 16 characters of"),
                           ("a" * 17, "a name must have 1 to 16 characters of")):  # fmt: skip
         with pytest.raises(floptally.Error, match=message):
             tally.add_measured(name, 5)

@@ -256,7 +256,7 @@ def test_batch_arguments_with_names_similar_to_packing_arguments_are_ignored() -
         ({"seq_lens": np.array([3, 6])}, "seq_lens: must add up to at most the 8 slots of a row, got 9 in row 0"),
         ({"seq_lens": np.array([[3, 0, 5]])}, "seq_lens: must be above 0, except for zeros that fill the end of row 0"),
         ({"seq_lens": np.array([[3], [2]])}, "seq_lens: must have a list for each of 1 rows, got 2"),
-        ({"seq_lens": np.array([3, 2]), "seq_lens_padded": np.array([4])}, "seq_lens_padded: must have a slot for each document"),
+        ({"seq_lens": np.array([3, 2]), "seq_lens_padded": np.array([4])}, "seq_lens_padded: must have a padded length for each document"),
         ({"seq_lens": np.array([3, 2]), "seq_lens_padded": np.array([4, 1])}, "seq_lens_padded: must have a slot for each"),
         ({"segment_ids": np.array([[1, 1, 2, 2, 1, 1, 0, 0]])}, "segment_ids: the tokens of a document must be consecutive"),
         ({"seq_idx": np.zeros((1, 7), dtype=int)}, "seq_idx: must have the shape \\[1, 8\\] of the tokens, got \\[1, 7\\]"),
@@ -448,7 +448,7 @@ def test_whisper_is_counted_from_its_default_batches() -> None:
         across = result * 2 * 2 * d * d + places * 2 * 2 * d * d + result * places * 4 * d
         flops += 3 * (stem + encoder + decoder + across + result * 2 * d * words) - 24 * 2 * 3 * 8 * d  # sound has no gradient
     assert cost.total_flops(**found) == flops
-    with pytest.raises(floptally.Error, match="^labels: is missing, but the decoder is counted by it"):
+    with pytest.raises(floptally.Error, match="^labels: is missing, but the tokens of the decoder are counted from labels"):
         callbacks.batch_arguments({"input_features": np.zeros((2, 8, 24))}, cost=cost)
     with pytest.raises(floptally.Error, match="^input_features: must be "):
         callbacks.batch_arguments({**batch, "input_features": np.zeros((2, 8))}, cost=cost)

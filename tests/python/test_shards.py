@@ -206,7 +206,7 @@ def test_packing_samples_keeps_every_sample_and_pads_each_one_to_a_multiple_of_t
         assert (result.pack_of[row.samples] == number).all()
     one = floptally.pack_by_assignment(lengths, [0] * 6, 1)
     assert one.packs[0].cu_seqlens.tolist() == np.cumsum([0, *lengths]).tolist()
-    with pytest.raises(floptally.Error, match=r"lengths\[0\]: must fit the capacity of 8 tokens, got a slot of 9"):
+    with pytest.raises(floptally.Error, match=r"lengths\[0\]: must fit the capacity of 8 tokens, got 9 after alignment"):
         floptally.pack_by_capacity(lengths, 8)
 
 

@@ -205,7 +205,7 @@ def test_flops_of_masked_pairs_inside_computed_attention_tiles_equal_an_enumerat
     assert result.to_json() == work.waterfall(masked_tiles=tiles.executed(), **account).to_json()
     tiles.add(lengths=[9])
     assert by_step(result.what_if(kernel_rate=1))["masked_tiles"].is_known, "what was given is kept as it was"
-    with pytest.raises(floptally.Error, match="^masked_tiles: must contain the whole batch of the step, got 4 count instead of 3: add the same"):
+    with pytest.raises(floptally.Error, match="^masked_tiles: must contain the whole batch of the step, got 4 sequences instead of 3: add the same"):
         work.waterfall(masked_tiles=tiles, **account)
 
 
@@ -325,7 +325,7 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
         ({"rank_work": {"largest": 1, "sum": 2}}, 'rank_work: must have "largest", "sum" and "ranks", got '),
         (
             {"rank_work": {"largest": 9, "sum": 2, "ranks": 2}},
-            "ranks: the largest work of 2 ranks must lie between their mean and their sum, got 9 of 2",
+            "ranks: the largest work of 2 ranks must lie between the mean and the sum of their work, got 9 with a sum of 2",
         ),
         ({"rank_work": [1, 2, 3], "pp": 2, "microbatches": 2, "replicas": 2},
          "rank_work: must have a number for each of 2 replicas, got 3"),
@@ -368,7 +368,7 @@ def test_invalid_waterfall_arguments_are_errors_that_name_the_field(mistral: flo
          'convention: must be exact, since only exact counts the padded and executed FLOPs that a waterfall needs, got "megatron"'),
         (lambda: result.what_if(work=3), "work: must be a floptally.Breakdown, got 3"),
         (lambda: linear(3).waterfall(masked_tiles=TERA, **ACCOUNT).what_if(work=linear(6)),
-         "masked_tiles: were counted for the old work: pass the FLOPs of the new work, or None"),
+         "masked_tiles: belong to the earlier work: pass masked_tiles= in FLOPs for the new work, or None"),
         (lambda: result.what_if(kernel_rate=2), "kernel_rate: must be at most 1, got 2"),
         (lambda: result.what_if(kernel_rate=0), "kernel_rate: must be a finite number above 0"),
         (lambda: linear(3).waterfall(pp=2, microbatches=2, **ACCOUNT), "pp: needs the layers of a model"),
@@ -376,7 +376,7 @@ def test_invalid_waterfall_arguments_are_errors_that_name_the_field(mistral: flo
         (lambda: floptally.MaskedTiles(mistral, (0, 8)), "tile[0]: must be an integer from 1 to "),
         (lambda: floptally.MaskedTiles(linear(3).waterfall), "cost"),
         (lambda: floptally.MaskedTiles(floptally.Cost.from_entries([("a", "tokens", "linear", 2)])),
-         "cost: must know its layers, but this cost was added up from entries: make it by floptally.cost() or from_torch()"),
+         "cost: must have layers, but this cost was made from single entries: make it by floptally.cost() or from_torch()"),
         (lambda: floptally.MaskedTiles(mistral).add(attention_mask=[[1, 1]]), "attention_mask: cannot be tiled, because its rows are reduced to their lengths"),
         (lambda: floptally.MaskedTiles(mistral).add(tally=floptally.Tally(mistral)), "tally: is counted already"),
     ]  # fmt: skip
@@ -483,7 +483,7 @@ def test_the_waterfall_of_context_parallel_ranks_equals_the_output_of_the_comman
         assert result.what_if(cp=two).to_dict() == found["then"]
     two.add(lengths=[64])
     wrong: list[tuple[Any, str]] = [
-        ({"cp": two}, "cp: must contain the whole batch of the step, got 3 count instead of 2: add the same batches to both"),
+        ({"cp": two}, "cp: must contain the whole batch of the step, got 3 sequences instead of 2: add the same batches to both"),
         ({"cp": 4}, "cp: must be a floptally.ContextShards of the batch, got 4"),
         ({"tp": 0}, "tp: must be an integer from 1 to 65536, got 0"),
         ({"tp": 16}, "gpus: gpus - idle_gpus must be a multiple of tp x cp = 16"),
@@ -536,7 +536,7 @@ def test_unequal_microbatches_are_assigned_to_ranks_as_in_the_command_line_progr
     assert result.to_dict() == json_of_program("waterfall", *options, "--micro-batch-size", "2")
     assert by_step(result)["bubble"].points < by_step(work.waterfall(microbatches=4, **account))["bubble"].points
     wrong: list[tuple[Any, str]] = [
-        (row[1:], "microbatches: must contain the whole batch of the step, got 6 count together instead of 8"),
+        (row[1:], "microbatches: must contain the whole batch of the step, got 6 sequences together instead of 8"),
         ([dealt[0], dealt[1][1:]], "microbatches: must be at least 1, and the same number in each replica"),
         ([[one.measure(1, gpus=1, peak_tflops=400) for one in row], []], "microbatches: must be at least 1"),
     ]
@@ -568,7 +568,7 @@ def test_the_search_for_the_best_layout_equals_the_output_of_the_command_line_pr
     at = {"lengths": [8192], "global_batch": 16, "memory_gib": 80}
     wrong: list[tuple[Any, str]] = [
         (lambda: result.best(**{**at, "memory_gib": 0}), "memory_gib: must be a finite number above 0"),
-        (lambda: result.best(**at, plan=None), "plan: is the plan of the step's Breakdown: leave it out"),
+        (lambda: result.best(**at, plan=None), "plan: is already known from the Breakdown of the step: leave plan= out"),
         (lambda: result.what_if(apart={"optimizer": 0.1}).best(**at), "best: cannot use apart=, because Cost.search does not know it: create the"),
         (lambda: result.best(lengths=[8192] * 3), "memory_gib: is missing"),
         (lambda: result.best(lengths=[8192] * 3, memory_gib=80), "global_batch: must be dp x microbatch x accumulation, got 3 for 2 x 1 x 8"),

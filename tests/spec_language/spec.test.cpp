@@ -266,8 +266,11 @@ TEST_CASE("a layer argument without a value is an error that names the argument 
         const std::size_t space = argument.find(' ');
         const std::string layer(argument.substr(0, space));
         const std::string name(argument.substr(space + 1));
+        const bool is_followed_by_a_name = name == "as" || name == "from" || name == "to";
         CHECK(said.starts_with("spec mine:2: " + layer + ": " +
-                               (name == "split heads" ? name + " needs " : "\"" + name + "\" has no ")));
+                               (name == "split heads"   ? name + " needs "
+                                : is_followed_by_a_name ? "\"" + name + "\" must be followed by a name"
+                                                        : "\"" + name + "\" has no ")));
     }
     // A switch has none.
     CHECK(problem_in("feed: gated inner 40, fused, detached") == "no error");
@@ -472,7 +475,7 @@ TEST_CASE("an error in a spec names the spec, the line and the word") {
         {"feed: gated inner 5, outer 6\n", 2, "\"outer\"; it takes: inner fused"},
         {"feed: gated\n", 2, "inner"},
         {"feed: linear in h, out h, as mlp.up if i == 0\n", 2,
-         "\"as\" reads all words up to the next comma, also the \"if\" of \"mlp.up if i == 0\""},
+         "\"as\" takes all words up to the next comma, also the \"if\" in \"mlp.up if i == 0\""},
         {"feed: linear in h, out h, as mlp.up, to a if yes\n", 2, "also the \"if\""},
         {"h = layers\nlayers = h\n", 3, "\"layers\""},
         {"h = 4000000000000000000 * 2\n", 2, "4000000000000000000"},
@@ -505,7 +508,7 @@ TEST_CASE("an error in a spec names the spec, the line and the word") {
         {"encoder t5.encoder in .\n", 2, "the name of a key"},
         {"encoder t5.encoder inside .encoder_config\n", 2, "inside"},
         {"encoder nobody in .encoder_config\n", 1, "nobody"},
-        {"feed: gated inner .sees_every\n", 2, "unknown key \"sees_every\": declare a new key by `with`"},
+        {"feed: gated inner .sees_every\n", 2, "unknown key \"sees_every\": declare a new key in a `with` line"},
     };
     for (const wrong& mistake : cases) {
         INFO(mistake.lines);

@@ -333,7 +333,7 @@ TEST_CASE("an HSTU mask parameter out of range is an error", "[hstu][mask]") {
     CHECK(refusal({.max_attn_len = 1, .min_full_attn_seq_len = -2}) ==
           "min_full_attn_seq_len: must be from 0 to 2147483647, got -2");
     CHECK(refusal({.min_full_attn_seq_len = 5}) ==
-          "min_full_attn_seq_len: needs a max_attn_len above 0: set max_attn_len, or leave this at 0");
+          "min_full_attn_seq_len: needs a max_attn_len above 0: set max_attn_len, or set min_full_attn_seq_len to 0");
     CHECK(refusal({.is_causal = false, .max_attn_len = 5}) ==
           "max_attn_len: needs a causal mask: set is_causal to true, or max_attn_len to 0");
 }
@@ -357,7 +357,7 @@ TEST_CASE("an HSTU sequence whose parts exceed its length or its slot is an erro
     CHECK(refusal({.length = 5, .targets = 3, .target_group = 1}, {.length = 6, .targets = 5, .target_group = 1}) ==
           "history: a slot of 1 has no room for 2: enlarge the slot");
     CHECK(refusal({.length = 5, .targets = 3, .target_group = 1}, {.length = 6, .targets = 3, .target_group = 2}) ==
-          "target_group: a slot of groups of 2 cannot hold a sequence with groups of 1: pass the same group size for "
+          "target_group: a slot with groups of 2 cannot hold a sequence with groups of 1: pass the same group size for "
           "both");
     CHECK(refusal({}, {.length = 6, .targets = 3, .target_group = 2}) == "no error");
 }

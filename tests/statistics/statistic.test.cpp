@@ -280,10 +280,10 @@ TEST_CASE("strides and sampling rates of a user's grid statistic must be at leas
     };
     const std::string least = "stride: stride, up, t_stride and t_up must be at least 1, got ";
     CHECK(problem(1, 1, 1, 1) == "no error");
-    CHECK(problem(0, 1, 1, 1) == least + "0 and 1, and 1 and 1");
-    CHECK(problem(1, 0, 1, 1) == least + "1 and 0, and 1 and 1");
-    CHECK(problem(1, 1, 0, 1) == least + "1 and 1, and 0 and 1");
-    CHECK(problem(1, 1, 1, 0) == least + "1 and 1, and 1 and 0");
+    CHECK(problem(0, 1, 1, 1) == least + "0, 1, 1 and 1");
+    CHECK(problem(1, 0, 1, 1) == least + "1, 0, 1 and 1");
+    CHECK(problem(1, 1, 0, 1) == least + "1, 1, 0 and 1");
+    CHECK(problem(1, 1, 1, 0) == least + "1, 1, 1 and 0");
 }
 
 TEST_CASE("HSTU targets without a group size and invalid names of measured counts are errors", "[statistic]") {
@@ -510,7 +510,7 @@ TEST_CASE("a model may have any number of named measured counts, two kinds of ex
     const std::uint64_t routers = 2 * 10 * 2 * 7 * 8;
     CHECK(counter.total_flops(batch).low() == routers + 11 * 3 * 2 * 7 * 5 + 17 * 3 * 2 * 7 * 3);
     CHECK(error_of([&] { batch.add_measured("other", {.useful = 1}); }) ==
-          "other: this tally does not keep this amount: build it with masks() that have measured(\"other\")");
+          "other: is not kept by this tally: create the tally with masks that include measured(\"other\")");
     CHECK(error_of([&] { batch.add_measured("valid_tokens", {.useful = 2, .padded = 1}); }) ==
           "valid_tokens: the padded amount must include the useful amount, 2, got 1");
     // Visits are those of all layers: more layers are more weights, not more FLOPs a visit.

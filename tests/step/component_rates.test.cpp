@@ -93,11 +93,14 @@ TEST_CASE("invalid, unknown or repeated component times are errors") {
     CHECK(problem({{"mpl", 1}}) ==
           "component: this model counts no component named \"mpl\": use a name that the breakdown shows");
     CHECK(problem({{"mlp", 1}, {"mlp", 2}}) ==
-          "component: \"mlp\" has two times: pass one for all passes, or one each for forward and backward");
+          "component: \"mlp\" has two times for the same pass: give one time for all passes, or one each for forward "
+          "and backward");
     CHECK(problem({{"mlp", 1}, {"mlp", 2, counted_passes::forward}}) ==
-          "component: \"mlp\" has two times: pass one for all passes, or one each for forward and backward");
+          "component: \"mlp\" has two times for the same pass: give one time for all passes, or one each for forward "
+          "and backward");
     CHECK(problem({{"mlp", 1, counted_passes::backward}, {"mlp", 2}}) ==
-          "component: \"mlp\" has two times: pass one for all passes, or one each for forward and backward");
+          "component: \"mlp\" has two times for the same pass: give one time for all passes, or one each for forward "
+          "and backward");
     CHECK(problem({{"mlp", 1, counted_passes::backward}, {"mlp", 2, counted_passes::forward}}) == "no error");
     CHECK(error_of([] { return floptally::component_rates(ten_tokens(), {.gpus = 0, .peak_tflops = 1}, {}).size(); }) ==
           "gpus: must be at least 1, got 0");

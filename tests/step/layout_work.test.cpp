@@ -199,11 +199,11 @@ TEST_CASE("context parallelism simulates one pipeline per cp rank, each with its
     CHECK(refused({.pp = 3, .microbatches = 4}, 5) ==
           "gpus: gpus - idle_gpus must be a multiple of tp x cp = 2, got 5");
     CHECK(refused({.pp = 3, .microbatches = 4, .loads = {1, 2}}, 6) ==
-          "cp: splits the whole batch, but replicas or microbatches have their own work: pass cp or their work, not "
-          "both");
+          "cp: cannot be passed with the work of each replica or microbatch, because cp splits the whole batch: leave "
+          "out one of the two");
     CHECK(refused({.pp = 3, .batches = {{sharded.total()}}}, 6) ==
-          "cp: splits the whole batch, but replicas or microbatches have their own work: pass cp or their work, not "
-          "both");
+          "cp: cannot be passed with the work of each replica or microbatch, because cp splits the whole batch: leave "
+          "out one of the two");
 }
 
 TEST_CASE("context-parallel work of two batches adds up and can be cleared") {
@@ -238,7 +238,8 @@ TEST_CASE("a batch that cannot be split over ranks is an error that names the fi
     floptally::training_plan repeats;
     repeats.repeated.push_back({.weights = "mlp", .ranks = 2}, "repeated");
     CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of(model, repeats, 2, sharded.shards(), peak)); }) ==
-          "repeated: cannot be passed with tp or cp, which already determine what each rank runs: pass one of them");
+          "repeated: cannot be passed with tp or cp, which already determine what each rank runs: leave out repeated, "
+          "or tp and cp");
     CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of(model, {}, 0, sharded.shards(), peak)); }) ==
           "tp: must be at least 1, got 0");
     sharded.add_lengths(std::vector<std::uint64_t>{});  // nothing is cut, and nothing added

@@ -193,7 +193,7 @@ TEST_CASE("an invalid module of a step is an error that names the field") {
               m[1].work = {};
           }) == "modules[1].ranks: \"language\" has no ranks: list the ranks that run it");
     CHECK(with([](list& m, measurement&) { m[1].ranks[3] = 12; }) ==
-          "modules[1].ranks: must be below the 12 ranks, got 12");
+          "modules[1].ranks: must be below the number of ranks, 12, got 12");
     CHECK(with([](list& m, measurement&) { m[1].ranks[3] = 2; }) ==
           "modules[1].ranks: rank 2 is listed twice: list each rank once");
     CHECK(with([](list& m, measurement&) { m[1].data_parallel_size = 3; }) ==

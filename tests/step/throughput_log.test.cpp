@@ -143,8 +143,9 @@ TEST_CASE("step log lines of every recsys-examples version are parsed") {
     CHECK(floptally::to_string(no_flops) == oldest + "]");
     const experiment old{.name = "old", .gpus = 16, .peak_tflops = 989, .steps = {no_flops}};
     CHECK(error_of([&] { return floptally::compare(std::vector<experiment>{old}).size(); }) ==
-          "achieved FLOPS: iteration 99 of \"old\" has none, because the log is of an old version: use logs of a "
-          "later version");
+          "achieved FLOPS: iteration 99 of \"old\" has none, because the log is of an old version of recsys-examples: "
+          "use "
+          "logs of a later one");
     // Two commits before release-25.10 wrote the number of TFLOPS as one of GFLOPS: no guess.
     CHECK(read_error(oldest + ", FLOPS 1092.00 GFLOPS" + tail).rfind("line 1: must read", 0) == 0);
 }

@@ -249,9 +249,9 @@ TEST_CASE("an invalid component time is an error that names the field") {
             {core,
              {.name = "back", .components = {"attention.core"}, .timed = counted_passes::backward, .seconds = 0.3}}) ==
         "times[1]: \"attention.core\" has two times: list the component in one part only");
-    CHECK(refused({core, core}) == "times[1]: \"core\" has two times: pass one time for each name and pass");
+    CHECK(refused({core, core}) == "times[1]: \"core\" has two times for the same passes: give one of them");
     CHECK(refused({{.name = "optimizer", .seconds = 0.1}}, 0.1) ==
-          "times[1]: \"optimizer\" has two times: pass one time for each name and pass");
+          "times[1]: \"optimizer\" has two times for the same passes: give one of them");
     CHECK(refused({{.name = "core", .components = {"attention.core"}, .seconds = 0.1}}) ==
           "times[0]: \"core\" needs 0.112500 s of each GPU at its peak, but took only 0.100000 s: check the time, the "
           "peak, the number of GPUs and the components of this part");

@@ -458,7 +458,8 @@ TEST_CASE("an invalid time breakdown is an error that names the field") {
     CHECK(refused([](time_breakdown& a) { a.step.seconds = 1e10; }) ==
           "seconds: seconds x gpus must be below 2^62 nanoseconds, got 40000000000.0 s");
     CHECK(refused([](time_breakdown& a) { a.repeated = a.masked_tiles; }) ==
-          "repeated: must have at least the FLOPs of `work`: pass the same work, counted under a plan with `repeated`");
+          "repeated: must have at least as many FLOPs as `work`: count the same step with a plan that lists `repeated` "
+          "work");
 }
 
 TEST_CASE("waterfall metrics have logger-safe names, and their values add up to the peak") {

@@ -296,7 +296,7 @@ def settings_of(model: Any, base: Any, result: Cost) -> list[_core.WeightSetting
     result: the cost of `base`.
     """
     if getattr(model, "active_peft_config", None) is not None and model.active_peft_config.is_prompt_learning:
-        raise Error("config", f"{model.active_peft_config.peft_type} adds tokens, and no plan describes that: {COUNT_IT}")
+        raise Error("config", f"{model.active_peft_config.peft_type} adds tokens, which floptally cannot count from the config: {COUNT_IT}")
     stored: dict[tuple[str, str], int] = {}
     for row in result.entries:
         if row.weight or row.component == "lm_head":
@@ -367,7 +367,7 @@ def rank_of(name: str, module: Any, explained: set[str]) -> int:
     active = [active_adapter for active_adapter in module.active_adapters if active_adapter in module.lora_A]
     odd = [one for one in active if one in getattr(module, "lora_magnitude_vector", {}) or module.use_dora.get(one)]
     if odd or module.merged:
-        raise Error(name, f"has an adapter that is {'DoRA' if odd else 'merged'}, which no plan describes: {COUNT_IT}")
+        raise Error(name, f"has an adapter that is {'DoRA' if odd else 'merged'}, which floptally cannot count from the config: {COUNT_IT}")
     if len({len(module.lora_A), len(active), 1}) != 1:
         raise Error(name, f"must have one adapter that is active, got {len(module.lora_A)} with {len(active)} active: {COUNT_IT}")
     explained.update(f"{name}.{part}.{active[0]}.weight" for part in ("lora_A", "lora_B"))
@@ -378,7 +378,7 @@ def settings_in_layers(name: str, of_layer: Mapping[int, int], layers: set[int])
     if set(of_layer) == layers and len(set(of_layer.values())) == 1:
         return [_core.WeightSetting(name, "lora", rank=next(iter(of_layer.values())))]
     if name.split(".")[0] in ("encoder", "vision", "audio") or name.startswith("cross_"):
-        raise Error(name, f"has adapters in only some layers, which no plan describes: {COUNT_IT}")
+        raise Error(name, f"has adapters in only some layers, which floptally cannot count from the config: {COUNT_IT}")
     return [_core.WeightSetting(name, "lora", rank=rank, first_layer=n, last_layer=n) for n, rank in sorted(of_layer.items())]
 
 
@@ -412,6 +412,6 @@ def settings_of_others(base: Any, result: Cost, explained: set[str]) -> list[_co
         )
         if stored != count:
             raise Error(
-                component, f"has {count} parameters that train, but {stored} parameters by the config: {COUNT_IT}"
+                component, f"has {count} parameters that train, but {stored} parameters in the config: {COUNT_IT}"
             )
     return [_core.WeightSetting(component, "trainable") for component in trains]

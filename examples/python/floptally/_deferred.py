@@ -330,7 +330,7 @@ def _torch(name: str) -> Any:
         import torch
     except ImportError:
         raise Error(
-            name, "is on a GPU, and copying it without waiting needs PyTorch: install it, or pass a copy on the CPU"
+            name, "is on a GPU, and copying it without waiting needs PyTorch: install PyTorch, or pass a copy on the CPU"
         ) from None
     return torch
 

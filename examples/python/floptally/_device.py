@@ -57,7 +57,7 @@ class DeviceTally(_core.DeviceTally):
         if not _KERNELS.exists():
             raise Error(
                 "DeviceTally",
-                "needs kernels, and this floptally was built without nvcc: build it with nvcc, or pass the tensors "
+                "needs CUDA kernels, but floptally was built without nvcc: build floptally with nvcc, or pass the tensors "
                 "to Meter.add",
             )
         number = _number_of(device)

@@ -537,8 +537,8 @@ def check_counted(step: Any) -> None:
         raise Error(
             module or "model",
             f"runs {op}, and neither PyTorch's FlopCounterMode nor floptally has a formula for it: pass "
-            f"formulas={{{op}: function}}. The function returns FLOPs from the shapes of the arguments, or 0 if it "
-            "multiplies no matrices",
+            f"formulas={{{op}: function}}. The function returns FLOPs from the shapes of the arguments, or 0 if the "
+            "operator multiplies no matrices",
         )
     if not step.products:
         raise Error("model", "runs no matrix product and no convolution, so that there are no FLOPs to count: pass a model that runs one")
@@ -603,7 +603,7 @@ def sized_inputs(
     if not found:
         raise Error("example_inputs", "has no tensor: pass the tensors that the model is called with")
     if any(one.is_nested for one in found):
-        raise Error("example_inputs", "has nested tensors: pass a callable (batch, length) that creates them")
+        raise Error("example_inputs", "has nested tensors, which cannot be resized: pass a callable (batch, length) that creates them")
     batch, length = found[0].shape[0] if found[0].dim() else 1, 0
     for one in found:
         if one.dim() == (3 if one.is_floating_point() else 2):

@@ -13,5 +13,5 @@ for _name in ("_interpreters", "_xxsubinterpreters") if sys.implementation.name 
     except ImportError:
         continue
     if _interpreters.get_current() != _interpreters.get_main():
-        raise ImportError("floptally: runs in the main interpreter of a process only; import it there, or in a process of its own")
+        raise ImportError("floptally: runs in the main interpreter of a process only; import floptally there, or in a separate process")
     break

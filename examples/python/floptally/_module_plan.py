@@ -129,7 +129,7 @@ def _of_linear_layers(base: Any, cost: Cost) -> list[WeightSetting]:
         if parameter.requires_grad and name not in explained:
             raise Error(
                 name,
-                f"trains, but is not in the attention or the MLP of a block, so that no plan describes it: {COUNT_IT}",
+                f"trains, but is not in the attention or the MLP of a block, which floptally cannot count from the config: {COUNT_IT}",
             )
     settings = [WeightSetting("*", "frozen")]
     for unit, modules in units.items():

@@ -347,7 +347,7 @@ class Passes:
             raise Error(timed_pass.name, f'begins inside of the pass "{outer.name}": end that pass first')
         if not timed_pass._meter.in_step:
             del self.running[threading.get_ident()]
-            raise Error(timed_pass.name, "begins outside of a step: call begin_step() first, or use it inside of step()")
+            raise Error(timed_pass.name, "begins outside of a step: call begin_step() first, or begin the pass inside of step()")
 
     def leave(self, timed_pass: TimedPass) -> None:
         del self.running[threading.get_ident()]
@@ -373,7 +373,7 @@ class Passes:
             raise Error("span", f"must be one of step, interval, run, got {shortened(span)}")
         totals = self.spans[span]
         if totals.steps == 0:
-            raise Error("steps", "no step with passes has ended: ask for rates after the first one")
+            raise Error("steps", "no step with passes has ended yet: ask for rates after the first such step")
         return StepPasses(totals, self.gpus)
 
 

@@ -41,7 +41,7 @@ def load(path: PathLike) -> Cost:
     except (ValueError, KeyError, TypeError):
         raise Error("path", f'"{os.fsdecode(path)}" is not a file of Cost.save: pass a file that Cost.save wrote') from None
     if not isinstance(text, str) or digest != digest_of(text) or type(made_by[0]) is not int:
-        raise Error("path", f'"{os.fsdecode(path)}" was changed after Cost.save wrote it: its digest differs. Write it again')
+        raise Error("path", f'"{os.fsdecode(path)}" was changed after Cost.save wrote this file: save the cost again')
     model, plan = json.loads(text)
     register(text)
     result = Cost.__new__(Cost)

@@ -336,18 +336,29 @@ def by_length(what: str, numbers: Mapping[tuple[int, int], int], shape: PairShap
 
 def counting(name: str, table: Mapping[tuple[int, int], int]) -> Callable[[int, int, int], int]:
     def count(length: int, past: int, keys: int) -> int:
+        refuse_past(name, length, past)
         found = table.get((length, keys), table.get((length, 0)))
-        if found is None or past:
+        if found is None:
             known = sorted({one for one, _ in table})
             shown = f"1 to {known[-1]}" if known == list(range(1, len(known) + 1)) else ", ".join(map(str, known))
             raise Error(
                 "lengths",
-                f"length {length}{f' after {past} cached tokens' if past else ''} was not counted by {name}, which has "
-                f"lengths {shown}: pass your lengths to from_torch as lengths=",
+                f"length {length} was not counted by the mask {name}, which has lengths {shown}: pass your lengths to from_torch "
+                "as lengths=",
             )
         return found
 
     return count
+
+
+def refuse_past(name: str, length: int, past: int) -> None:
+    """Raises an error for tokens after cached tokens: from_torch ran whole sequences."""
+    if past:
+        raise Error(
+            "lengths",
+            f"{length} tokens after {past} cached tokens cannot be counted by the mask {name}, which was made from whole "
+            "sequences: pass whole sequences, without cached tokens",
+        )
 
 
 def by_formula(what: str, terms: Mapping[str, int], divisor: int, least: int, shape: PairShape = "units") -> Mask:
@@ -368,11 +379,12 @@ def by_formula(what: str, terms: Mapping[str, int], divisor: int, least: int, sh
         values["key squares"] = keys**2
         values |= {"patches": length, "patch squares": length**2}
         whole, rest = divmod(sum(number * values[key] for key, number in terms.items()), divisor)
-        if length < least or past or rest or whole < 0:
+        refuse_past(name, length, past)
+        if length < least or rest or whole < 0:
             raise Error(
                 "lengths",
-                f"length {length}{f' after {past} cached tokens' if past else ''} cannot be counted by {name}, which was "
-                f"made from lengths of at least {least}: pass your lengths to from_torch as lengths=",
+                f"length {length} cannot be counted by the mask {name}, which was made from lengths of at least {least}: pass "
+                "your lengths to from_torch as lengths=",
             )
         return whole
 

@@ -610,7 +610,7 @@ class Table:
                 raise Error(
                     where,
                     f"{op} counts {c} FLOPs per {name}, but a cost needs integers of at least 0"
-                    + ("; lengths that are multiples of a chunk or a stride may give them" if self.arity > 1 else ""),
+                    + (": if the model has a chunk or a stride, pass multiples of this number as lengths=" if self.arity > 1 else ""),
                 )
         raise AssertionError(where)
 
@@ -718,9 +718,9 @@ class Table:
         if ran:
             raise Error(
                 where,
-                f"{series.first.op} counts {forward[0]} forward and {backward[0]} backward with "
-                f"{shown(self.sizes[0], self.arity)}: the backward must be at most twice the forward: pass "
-                f"formulas={{{series.first.op}: function}}, whose function returns its FLOPs",
+                f"{series.first.op} counts {forward[0]} FLOPs in its forward and {backward[0]} in its backward with "
+                f"{shown(self.sizes[0], self.arity)}, but the backward must be at most twice the forward: pass "
+                f"formulas={{{series.first.op}: function}}, where the function returns the FLOPs of the operator",
             )
         return split
 
@@ -788,16 +788,17 @@ class Table:
         if not series.dims or [s + v for s, v in zip(scores, values)] != series.forward:
             raise Error(
                 where,
-                f"{series.first.op} counts {series.forward[0]} FLOPs in its forward, which differs from the product of its "
-                f"shapes: pass formulas={{{series.first.op}: function}}, whose function returns its FLOPs",
+                f"{series.first.op} counts {series.forward[0]} FLOPs in its forward, but the shapes of its arguments do "
+                f"not give this number: pass formulas={{{series.first.op}: function}}, where the function returns the FLOPs of "
+                "the operator",
             )
         trained = [3 * s + 2 * v for s, v in zip(scores, values)] == series.backward
         if not trained and any(series.backward):
             raise Error(
                 where,
-                f"{series.first.op} counts {series.forward[0]} forward and {series.backward[0]} backward, but the backward of an "
-                "attention must be three products of scores and two of values, or 0: pass "
-                f"formulas={{{series.first.op}: function}}, whose function returns its FLOPs",
+                f"{series.first.op} counts {series.forward[0]} FLOPs in its forward and {series.backward[0]} in its backward, "
+                "but the backward of attention must be three products as large as QK^T and two as large as PV, or 0: pass "
+                f"formulas={{{series.first.op}: function}}, where the function returns the FLOPs of the operator",
             )
         term = "{}" if trained else "detached"
         for kind, counted in (("scores", scores), ("values", values)):
@@ -878,8 +879,8 @@ class Table:
             if longer and mask not in (Mask.bidirectional(), Mask.bidirectional().in_tower("vision")):
                 raise Error(
                     series.module or self.names.root,
-                    f"{series.first.op} counts {longer} more than the pairs of {mask.name}, such as those of prefix "
-                    "tokens: pass masks=floptally.Mask.bidirectional() to count all pairs",
+                    f"{series.first.op} counts {longer} more than the pairs of {mask.name} need, for example for "
+                    "prefix tokens: pass masks=floptally.Mask.bidirectional() to count all pairs",
                 )
         for unit, flops in units.items():
             if unit not in SQUARES:
@@ -913,8 +914,8 @@ class Table:
         if len(for_each) > 1:
             raise Error(
                 where,
-                f"{series.first.op} has a mask, and its module runs other products of activations that look the same: "
-                "move the attention into a separate module",
+                f"{series.first.op} has a mask, but its module runs other matrix products that cannot be told apart from this "
+                "attention: move the attention into a separate module",
             )
         self.has_parts = True
         squares = sum(units.values()) if len(units) == 1 and next(iter(units)) in SQUARES else 0

@@ -614,8 +614,8 @@ class Recorder(TorchDispatchMode):
             if known is None:
                 raise Error(
                     one.module or "model",
-                    f"{one.op} runs only in the backward and repeats no product of the forward: replace its autograd "
-                    "function in the model",
+                    f"{one.op} runs only in the backward and repeats no product of the forward: replace the autograd "
+                    f"function that runs {one.op}",
                 )
             known.recomputed += one.forward
             known.backward += one.backward

@@ -363,7 +363,7 @@ class Waterfall:
             raise Error("work", f"must be a floptally.Breakdown, got {work!r}")
         if work is not None and isinstance(self._said.get("masked_tiles"), int) and "masked_tiles" not in choices:
             raise Error(
-                "masked_tiles", "were counted for the old work: pass the FLOPs of the new work, or None if they are unknown"
+                "masked_tiles", "belong to the earlier work: pass masked_tiles= in FLOPs for the new work, or None if they are unknown"
             )
         rate = self.kernel_rate if kernel_rate is None else kernel_rate
         measured = self if self._measured is None else self._measured
@@ -394,9 +394,9 @@ class Waterfall:
             if name not in (*of_cluster, *of_layout, "replicas", "cp", "sequence_parallel", "seconds"):
                 raise Error("best", f"cannot use {name}=, because Cost.search does not know it: create the waterfall without {name}=")
         if "plan" in how:
-            raise Error("plan", "is the plan of the step's Breakdown: leave it out")
+            raise Error("plan", "is already known from the Breakdown of the step: leave plan= out")
         if not isinstance(choices.get("microbatches", 1), int):
-            raise Error("microbatches", "must be the number of microbatches if you call best(), which takes their lengths from lengths=")
+            raise Error("microbatches", "must be an int for best(): create the waterfall with the number of microbatches")
         cluster = {name: choices[name] for name in of_cluster if name in choices}
         sizes: dict[str, Any] = {name: choices[name] for name in of_layout if name in choices}
         if "replicas" in choices:

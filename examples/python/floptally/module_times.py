@@ -127,7 +127,7 @@ class ModuleTimer:
             yield
             if self._open:
                 (_, (part, during)) = self._open[-1]
-                raise Error("step", f'ends during the {during} of "{part}": end the step after it')
+                raise Error("step", f'ends during the {during} of "{part}": end the step after the {during}')
             self._marks.append((self._clock.mark(), _OUTSIDE))
             self._finished.append(self._marks)
         finally:

@@ -234,7 +234,7 @@ void array_argument::read_interface(py::handle value, std::string_view field) {
     const py::object stream = said.contains("stream") ? py::object(said["stream"]) : py::none();
     if (!stream.is_none() && stream.cast<std::uintptr_t>() != (place_.stream == 0 ? 1 : place_.stream)) {
         throw error(field, "was written on stream " + shown(stream) +
-                               " and could be counted too early: pass the same stream as stream=");
+                               " and could be counted before the write ends: pass that stream as stream=");
     }
     owner_ = py::reinterpret_borrow<py::object>(value);
     const auto letters = said["typestr"].cast<std::string>();  // "<i4"
@@ -407,7 +407,8 @@ std::uint64_t sum_of(py::handle value, const std::string& field) {
         return sum;
     }
     if (!is_sequence(value)) {
-        throw error(field, "must be an integer, or integers or flags to be added up, got " + shown(value));
+        throw error(field, "must be an integer, or a list, an array or a tensor of integers or flags to sum, got " +
+                               shown(value));
     }
     std::size_t place = 0;
     for (const py::handle item : items_of(value, field)) {

@@ -379,9 +379,8 @@ py::tuple whole_state(py::handle self, const py::object& value) {
 
 std::pair<py::object, py::dict> own_state(const py::tuple& pickled) {
     if (pickled.size() != 4) {
-        throw error(
-            "state",
-            "was pickled by an old version of floptally, which saved no numbers version: create the object again");
+        throw error("state",
+                    "was pickled by an old version of floptally that may count differently: create the object again");
     }
     require_numbers_version("the pickle", pickled[2].cast<std::uint64_t>(), pickled[3].cast<std::string>());
     return {pickled[0], pickled[1].is_none() ? py::dict() : py::dict(pickled[1])};

@@ -19,8 +19,7 @@ namespace {
 
 [[noreturn]] void refuse_contradiction(const std::string& model, const std::string& asked) {
     throw error("plan", "says " + asked + ", but the model's own plan says " + model +
-                            ": pass only what the model does not say itself, or take cost.planned(plan), which "
-                            "replaces the model's plan");
+                            ": leave this setting out, or call cost.planned(plan), which replaces the model's plan");
 }
 
 /// The value of a setting in two plans that are added. `usual` is the value that says nothing.

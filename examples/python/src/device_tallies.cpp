@@ -113,9 +113,10 @@ void add_boundaries(tally_by_driver& to, std::span<const T> cu_seqlens, device_a
                     cu_stream on) {
     if (arrays.has("cu_seqlens_real")) {
         if (arrays.has("cu_seqlens_padded") || num_real_seqs) {
-            throw error("cu_seqlens_real",
-                        "cannot be passed with cu_seqlens_padded or num_real_seqs: pass the slots as cu_seqlens, and "
-                        "leave both out");
+            throw error(
+                "cu_seqlens_real",
+                "cannot be passed with cu_seqlens_padded or num_real_seqs: leave both out, and pass the boundaries "
+                "of the slots as cu_seqlens");
         }
         return to.add_packed(arrays.list_like(cu_seqlens, "cu_seqlens_real"), cu_seqlens, on);
     }

@@ -53,7 +53,8 @@ std::uint64_t number_in(py::handle value, std::string_view field) {
 /// {name: useful} or {name: (useful, padded)} for accumulators that the masks have.
 tally measured_accumulators(py::handle accumulators, const mask_set& masks) {
     if (!py::isinstance<py::dict>(accumulators)) {
-        throw error("measured", "must be a dict of names to integers or (useful, padded), got " + shown(accumulators));
+        throw error("measured",
+                    "must be a dict of names to integers or to pairs (useful, padded), got " + shown(accumulators));
     }
     tally sum{masks};
     for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(accumulators)) {
@@ -194,7 +195,7 @@ tally input_arguments::counted(const model_config& model, const mask_set& masks)
     if (gives_routed_ && std::none_of(model.cost.entries().begin(), model.cost.entries().end(),
                                       [](const cost_entry& row) { return row.what == accumulator::routed; })) {
         throw error("routed", model.model_type +
-                                  " has no measured expert visits, since it has no experts, or sends each token to a "
+                                  " needs no measured expert visits, since it has no experts, or sends each token to a "
                                   "fixed number of experts: leave routed= out");
     }
     tally sum{masks};

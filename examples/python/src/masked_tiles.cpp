@@ -30,7 +30,7 @@ struct shown_tiles {
     masked_tiles of_layers() const {
         if (cost.model().parts.empty()) {
             throw error("cost",
-                        "must know its layers, but this cost was added up from entries: make it by floptally.cost() or "
+                        "must have layers, but this cost was made from single entries: make it by floptally.cost() or "
                         "from_torch()");
         }
         return {cost.model().parts, tile};

@@ -33,7 +33,8 @@ int run_program([[maybe_unused]] std::vector<std::string> words) {
     program::load_trace = load_trace;
     return program::main(static_cast<int>(words.size()), argv.data());
 #else
-    throw error("floptally", "was built without the program: install fmt and cxxopts and build it again");
+    throw error("floptally",
+                "was built without the command-line program: install fmt and cxxopts, then build floptally again");
 #endif
 }
 

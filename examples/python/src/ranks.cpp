@@ -111,10 +111,10 @@ tally_scope to_tally_scope(const py::object& scope, const py::dict& other) {
                 }
             }
             if (!found) {
-                throw error(
-                    "scope",
-                    "must name a statistic (tokens, vision.tokens, pairs, measured(name), …) or a tower, got \"" +
-                        name + "\"");
+                throw error("scope",
+                            "must name a statistic (such as tokens, vision.tokens, pairs or measured(name)) or a "
+                            "tower, got \"" +
+                                name + "\"");
             }
         }
     }
@@ -150,7 +150,8 @@ training_plan plan_with_redundant_work(const parallel_layout& layout, const argu
     for (const auto& [weights, axes] : args.as<py::dict>("repeated")) {
         if (!py::isinstance<py::str>(weights) || !is_sequence(axes)) {
             throw error("redundant_work",
-                        "must be a dict of names to lists of axes, {name: [axis, …]}, got " + shown(repeated));
+                        "must be a dict of names to lists of axes, such as {\"vision.*\": [\"cp\", \"tp\"]}, got " +
+                            shown(repeated));
         }
         over.push_back({weights.cast<std::string>(), to_axes(axes.cast<std::vector<std::string>>())});
     }

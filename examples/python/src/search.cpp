@@ -146,7 +146,9 @@ py::tuple search_of(const counted_work& work, const arguments& args) {
                     "must be exact, since a search predicts time from the executed FLOPs: leave convention= out");
     }
     if (counted.model->parts.empty()) {
-        throw error("search", "needs the layers of a model, and a cost alone has none: read the model from its config");
+        throw error(
+            "search",
+            "needs the layers of a model, but this cost has none: make the cost from a config by floptally.cost()");
     }
     const auto [cluster, source] = cluster_of(args, counted.model->parts);
     training_plan plan = counted.plan;

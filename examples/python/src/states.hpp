@@ -120,7 +120,7 @@ void of_state(py::handle state, T& value) {
         const auto all = state.cast<py::tuple>();
         constexpr std::size_t count = std::tuple_size_v<decltype(members(value))>;
         if (all.size() != count) {
-            detail::refuse("state", {"has ", all.size(), " members where this floptally has ", count,
+            detail::refuse("state", {"has ", all.size(), " members, but this version of floptally expects ", count,
                                      ": load it with the version of floptally that saved it"});
         }
         std::apply([&all, at = std::size_t{0}](auto&... each) mutable { (of_state(all[at++], each), ...); },

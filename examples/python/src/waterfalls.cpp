@@ -79,7 +79,8 @@ pipeline_choices choices_of(const json& request, const counted_work& work, const
             const auto& part = value_of<counted_work>(item);
             if (part.as->model->cost != work.as->model->cost || part.batch.masks() != work.batch.masks()) {
                 throw error("microbatches",
-                            "must be Breakdowns of the same cost as the whole step: count them with the same cost");
+                            "must be Breakdowns of the cost that counted the whole step: count the microbatches with "
+                            "that cost");
             }
             own.push_back(part.batch);
             sum += part.batch;
@@ -242,8 +243,9 @@ void require_same_batch(const char* field, const tally& here, const tally& there
             const std::uint64_t own = here.get(seen, what, modality::text);
             const std::uint64_t whole_work = there.get(seen, what, modality::text);
             if (own != whole_work) {
+                const char* const counted = what == accumulator::count ? "sequences" : name_of(what);
                 throw error(field, "must contain the whole batch of the step, got " + std::to_string(own) + " " +
-                                       name_of(what) + sum + " instead of " + std::to_string(whole_work) + advice);
+                                       counted + sum + " instead of " + std::to_string(whole_work) + advice);
             }
         }
     }

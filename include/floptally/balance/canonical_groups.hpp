@@ -26,7 +26,7 @@ class canonical_groups {
     /// Creates the groups for these data-parallel sizes, one size for each module.
     explicit canonical_groups(std::vector<std::uint64_t> dp_sizes) : dp_sizes_(std::move(dp_sizes)) {
         if (dp_sizes_.empty()) {
-            throw error("dp_sizes", "must have the size of at least one module, got none");
+            throw error("dp_sizes", "must have the data-parallel size of at least one module, got none");
         }
         for (std::size_t module = 0; module < dp_sizes_.size(); ++module) {
             const std::uint64_t dp = dp_sizes_[module];

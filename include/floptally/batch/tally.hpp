@@ -34,7 +34,7 @@ namespace detail {
 /// model but adds no samples.
 constexpr void require_amounts(view seen) {
     if (seen == view::executed) {
-        throw error("view", "must be useful or padded: only FLOPs have executed amounts, a tally has none");
+        throw error("view", "must be useful or padded, since a tally has no executed amounts");
     }
 }
 
@@ -146,7 +146,7 @@ class tally : public adds_batches<tally> {
             index = index == masks().size() ? masks().find(accumulator.in(in)) : index;
         }
         if (index == masks().size()) {
-            throw error(name, "this tally does not keep this amount: build it with masks() that have measured(\"" +
+            throw error(name, "is not kept by this tally: create the tally with masks that include measured(\"" +
                                   std::string(name) + "\")");
         }
         const std::size_t at = detail::tally_accumulators::before_masks(masks()) + index;
@@ -189,7 +189,7 @@ class tally : public adds_batches<tally> {
     [[nodiscard]] constexpr std::uint64_t get(view seen, accumulator which, modality in = modality::text) const {
         detail::require_amounts(seen);
         if (which == accumulator::pairs) {
-            throw error("statistic", "every mask has its own number of pairs: call pairs(view, mask) for one of them");
+            throw error("statistic", "every mask has its own number of pairs: call pairs(view, mask) with one mask");
         }
         return in != modality::text && !masks().has_towers()
                    ? 0

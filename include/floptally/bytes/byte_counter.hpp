@@ -296,8 +296,8 @@ class byte_counter : public adds_batches<byte_counter> {
             for (const cost_entry& entry : part.cost.entries()) {
                 if (entry.what == accumulator::routed && states.state_of(part, part.first_layer, entry).adapts(entry)) {
                     throw error("plan",
-                                "trains adapters of experts whose visits are measured, and their bytes cannot be "
-                                "counted: leave these adapters out");
+                                "trains adapters of experts whose visits are measured, and the bytes of such adapters "
+                                "cannot be counted: leave these adapters out");
                 }
                 if (detail::traffic_entries::has_cache(entry)) {
                     masks_.find_or_add(part.cost.masks()[entry.mask], "masks");

@@ -611,7 +611,7 @@ inline void put_pipeline(std::span<const model_part> parts, const parallel_layou
     }
     if (!options.ranks.tensor.splits.empty() && layout.sizes().tp > 1) {
         throw error("tensor_options::splits",
-                    "cannot be used to count communication: set linear::sharding where each entry is made");
+                    "cannot be used to count communication: set the sharding of each entry (linear::sharding) instead");
     }
     const parallel_sizes& sizes = layout.sizes();
     const parallel_layout pipeline({.pp = sizes.pp, .vpp = sizes.vpp}, sizes.pp, layout.coordinates().pp);

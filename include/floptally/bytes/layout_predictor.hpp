@@ -403,8 +403,10 @@ class layout_predictor {
         detail::require_peak(cluster_.peak_tflops, "peak_tflops");
         detail::require_finite_positive(cluster_.efficiency, "efficiency");
         if (cluster_.efficiency > 1) {
-            detail::refuse("efficiency", {"must be at most 1, the part of the peak that a product reaches, got ",
-                                          detail::shortest_decimal(cluster_.efficiency)});
+            detail::refuse(
+                "efficiency",
+                {"must be at most 1, since it is the part of the peak FLOP/s that matrix products reach, got ",
+                 detail::shortest_decimal(cluster_.efficiency)});
         }
         detail::require_finite_positive(cluster_.memory_gib, "memory_gib");
         cluster_.network.require_nodes();
@@ -416,8 +418,8 @@ class layout_predictor {
             for (const cost_entry& entry : part.cost.entries()) {
                 if (entry.what == accumulator::routed) {
                     throw error("routed",
-                                "expert visits that were measured in one layout do not hold for another: leave them "
-                                "out, so that tokens choose experts uniformly");
+                                "expert visits that were measured in one layout do not hold for another: pass a model "
+                                "without measured visits, whose tokens are assumed to choose experts uniformly");
                 }
             }
         }

@@ -645,7 +645,7 @@ struct chunk_sums {
     [[nodiscard]] std::uint64_t kept_bytes() const {
         const uint128 bytes = kept_bits / 8 + (kept_bits % 8 != 0 ? 1 : 0);
         if ((bytes >> 64) != 0) {
-            throw overflow("activations", "do not fit 64 bits: pass smaller microbatches");
+            throw overflow("activations", "the number of bytes does not fit 64 bits: pass smaller microbatches");
         }
         return static_cast<std::uint64_t>(bytes);
     }
@@ -894,8 +894,8 @@ inline void require_memory_options(const training_plan& plan, const memory_optio
     if (!plan.recomputed_components.empty()) {
         throw error(
             "recomputed_components",
-            "are not supported by memory counts: name modules in `kernels.recomputed` (recompute_modules), or use "
-            "`recomputed` for the whole layer");
+            "are not supported by memory counts: pass recompute_modules instead (in C++ `kernels.recomputed`), or "
+            "recompute whole layers");
     }
     if (!(options.host_optimizer >= 0) || options.host_optimizer > 1) {
         throw error("optimizer_offload",

@@ -123,8 +123,8 @@ struct step_bytes {
         if (const component_bytes* const found = find(name)) {
             return *found;
         }
-        detail::refuse("component", {"no component that moves bytes in this model is named \"", name,
-                                     "\": use a name of the table of bytes"});
+        detail::refuse("component", {"this model has no component named \"", name,
+                                     "\" that moves bytes: use a name of the table of bytes"});
     }
     /// Returns the bytes of one kind of data, summed over components and phases.
     [[nodiscard]] uint128 total(byte_kind kind) const {

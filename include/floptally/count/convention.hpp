@@ -99,7 +99,7 @@ class counted_statistics {
     /// Adds a statistic. At most four are possible: throws `error` for a fifth.
     constexpr counted_statistics& also(const statistic& counted, std::uint8_t divisor = 1) {
         if (size_ == most) {
-            throw error("convention", "must count each entry by at most 4 statistics: add fewer");
+            throw error("convention", "must use at most 4 statistics for each entry of a cost: add fewer");
         }
         parts_[size_++] = {counted, divisor};
         return *this;

@@ -128,9 +128,10 @@ class accumulator_coefficients {
             const std::uint64_t useful = checked(entry.useful, "cost") * times;
             const std::uint64_t padded = checked(entry.padded, "cost") * times;
             if (useful % divisor != 0 || padded % divisor != 0) {
-                throw error("convention",
-                            "counts half of an odd number of FLOPs per pair, such as the softmax of an odd number of "
-                            "heads: leave term::softmax out of `counted`");
+                throw error(
+                    "convention",
+                    "half of an odd number of FLOPs per pair is not an integer, as for the softmax of an odd number "
+                    "of heads: leave term::softmax out of `counted`");
             }
             coefficient& sum = coefficient_of(groups.back(), static_cast<std::uint32_t>(accumulator));
             sum.useful = checked(sum.useful, "cost") + useful / divisor;

@@ -77,7 +77,7 @@ struct key_choice {
 /// Throws `error` if the plan trains indexers but the model has none.
 constexpr void require_indexer(array_view<model_part> parts, const training_plan& plan) {
     if (plan.indexer != indexer_training::frozen && !has_kind(parts, term::index_scores)) {
-        throw error("plan.indexer", "the model has no indexer with a loss of its own: leave it at frozen");
+        throw error("plan.indexer", "the model has no indexer with a loss of its own: leave indexer at frozen");
     }
 }
 

@@ -33,8 +33,8 @@ class basic_device_meter {
         : totals_(totals), batch_(totals.model().masks(), {.snapshots = steps_in_flight}), timer_(steps_in_flight) {
         if (totals.reduces()) {
             throw error("meter",
-                        "must not have a reduction, because steps of a device arrive at a different time on each rank: "
-                        "use a device_reduction");
+                        "must not have a reduction, because device steps reach the meter of each rank at a different "
+                        "time: use a device_reduction");
         }
     }
 

@@ -92,7 +92,7 @@ struct convolution_stem {
                                                next.kernel_size, ", ", next.stride, " and ", next.dilation});
             }
             if (next.groups == 0 || channels % next.groups != 0 || next.out_channels % next.groups != 0) {
-                detail::refuse("groups", {"must divide the input and output channels (", channels, " to ",
+                detail::refuse("groups", {"must divide the input and output channels (", channels, " and ",
                                           next.out_channels, "), got ", next.groups});
             }
             rate = rate.after(next);

@@ -205,7 +205,7 @@ struct lightning_indexer {
         };
         const std::uint64_t key_columns = key_width == 0 ? head_dim : key_width;
         if (key_input != 0 && compress_ratio == 0) {
-            throw error("compress_ratio", "must be at least 1 if keys are made from compressed ones, got 0");
+            throw error("compress_ratio", "must be at least 1 if keys are made from compressed keys, got 0");
         }
         if (key_input != 0 && !shares_keys) {
             // The compressed keys come from the main attention, like the queries' latent.

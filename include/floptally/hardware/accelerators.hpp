@@ -208,7 +208,7 @@ template <class Predicate>
 [[nodiscard]] inline const accelerator& accelerator_named(std::string_view product) {
     const std::string_view wanted = detail::trimmed(product);
     if (wanted.empty()) {
-        throw error("accelerator", "the name is empty; `floptally accelerators` lists the known parts");
+        throw error("accelerator", "the name is empty; `floptally accelerators` lists the known names");
     }
     const auto is_called = [wanted](const accelerator& part) {
         return detail::any_name(part, [wanted](std::string_view name) { return detail::same_name(name, wanted); });
@@ -249,7 +249,7 @@ template <class Predicate>
                                    near.empty() ? ""
                                    : has_model  ? "; near it: "
                                                 : "; nearest: ",
-                                   near, "; `floptally accelerators` lists the known parts. For another part",
+                                   near, "; `floptally accelerators` lists the known names. For another accelerator",
                                    detail::measure_instead.substr(1)});
 }
 

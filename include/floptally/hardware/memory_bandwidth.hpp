@@ -137,7 +137,7 @@ template <class Known>
     }
     throw error(field, names.empty() ? text_of({part.name, " has no published memory ", figure, "; pass ", field})
                                      : text_of({part.name, " is sold with several memory ", figure,
-                                                "s; pass the name of one: ", names, ", or pass ", field}));
+                                                "s; pass the name of one variant: ", names, ", or pass ", field}));
 }
 
 }  // namespace detail

@@ -65,7 +65,7 @@ struct chosen_peak {
         }
         if ((chosen.kind == peak_kind::boost) != clock_mhz.has_value()) {
             throw error("clock_mhz",
-                        clock_mhz ? "determines a boost peak, but the peak of the datasheet is asked for: leave it out"
+                        clock_mhz ? "gives a boost peak, but peak_kind asks for the datasheet peak: leave clock_mhz out"
                                   : "is missing: pass the clock that the device reports, which a boost peak needs");
         }
         chosen.tflops = clock_mhz ? part.boost_tflops(which, *clock_mhz) : part.peak_tflops(which);

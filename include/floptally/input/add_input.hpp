@@ -103,16 +103,16 @@ inline void set_conditions(std::vector<slotted<grid>>& all, const model_input& b
         refuse(field, {"must be absent: ", model.model_type, " takes no condition grids"});
     }
     if (all.empty() || count % all.size() != 0) {
-        refuse(field, {"must be a multiple of the number of ", spelling.option("grid_thw"), " (", all.size(), "), got ",
-                       count});
+        refuse(field, {"the number of grids must be a multiple of the number of ", spelling.option("grid_thw"), " (",
+                       all.size(), "), got ", count});
     }
     const std::size_t each = count / all.size();
     for (std::size_t i = 0; i < count; ++i) {
         const grid& condition = batch.condition_grids[i];
         const uint128 cells = uint128{condition.t} * condition.frame_patches() + all[i / each].real.condition;
         if (cells > max_sequence_length) {
-            refuse(field,
-                   {"must have at most ", max_sequence_length, " cells for each grid; use smaller or fewer ones"});
+            refuse(field, {"the condition grids of one image must have at most ", max_sequence_length,
+                           " cells together: use smaller or fewer grids"});
         }
         all[i / each].real.condition = static_cast<std::uint32_t>(cells);
         all[i / each].slot.condition = all[i / each].real.condition;
@@ -128,7 +128,8 @@ inline void set_conditions(std::vector<slotted<grid>>& all, const model_input& b
     const std::size_t each = texts == nullptr ? 0 : texts_of_grids(model.cost);
     if (each != 0 && batch.images != 0) {
         if (batch.images > texts->size()) {
-            refuse(spelling.field("images"), {"must be at most the ", texts->size(), " texts, got ", batch.images});
+            refuse(spelling.field("images"),
+                   {"must be at most the number of texts (", texts->size(), "), got ", batch.images});
         }
         grids.insert(grids.end(), batch.images, fixed_image(model, spelling));
     }
@@ -198,8 +199,8 @@ inline void require_placeholders(const model_config& model, const tally& batch) 
     const std::uint64_t placeholders = placeholder_tokens(model, batch);
     const std::uint64_t tokens = batch.get(view::useful, accumulator::tokens);
     if (tokens < placeholders) {
-        detail::refuse("lengths", {"must include the placeholder tokens of images and sound, ", placeholders,
-                                   " of them, got ", tokens});
+        detail::refuse("lengths", {"must include the ", placeholders, " placeholder tokens of images and sound, got ",
+                                   tokens, " tokens"});
     }
 }
 
@@ -381,9 +382,10 @@ class input_adder {
         }
         const auto require_absent = [&](bool is_present, std::string_view name) {
             if (needed && is_present) {
-                refuse(name,
-                       {"cannot be used with an encoder, since it has no lengths of the encoder's sequences; use ",
-                        option("lengths"), " and ", option("encoder_lengths")});
+                refuse(
+                    name,
+                    {"cannot be used for a model with an encoder, because the encoder's lengths would be missing; use ",
+                     option("lengths"), " and ", option("encoder_lengths")});
             }
         };
         require_absent(batch_.boundaries.has_value(), "cu_seqlens");
@@ -430,7 +432,7 @@ class input_adder {
     [[nodiscard]] std::vector<std::uint32_t> keys_of_clips(const model_input::list& list) const {
         return batch_.audio_frames->visit([&](const auto& frames) {
             if (frames.size() != list.lengths.size()) {
-                refuse("audio_frames", {"must be one clip for each of ", list.field, " (", list.lengths.size(),
+                refuse("audio_frames", {"must have one clip for each of ", list.field, " (", list.lengths.size(),
                                         "), got ", frames.size()});
             }
             std::vector<std::uint32_t> keys;

@@ -196,7 +196,8 @@ struct model_input {
                                             std::uint32_t target_group, std::string_view field) {
     const std::uint64_t length = std::uint64_t{context} + history + targets;
     if (length > max_sequence_length) {
-        detail::refuse(field, {"c + h + t must be at most ", max_sequence_length, ", got ", length});
+        detail::refuse(field,
+                       {"context + history + targets must be at most ", max_sequence_length, " tokens, got ", length});
     }
     return {.length = static_cast<std::uint32_t>(length),
             .context = context,

@@ -70,7 +70,7 @@ template <integer_range Lengths>
         slots.push_back(aligned_length(length_view.checked(i), alignment));
         if (slots.back() > max_sequence_length) {
             refuse(indexed("lengths", i),
-                   {"must fit a slot of at most ", max_sequence_length, " tokens, got a slot of ", slots.back()});
+                   {"must be at most ", max_sequence_length, " tokens after alignment, got ", slots.back()});
         }
     }
     return slots;
@@ -174,7 +174,7 @@ template <integer_range Lengths>
     for (std::size_t i = 0; i < slots.size(); ++i) {
         if (slots[i] > capacity) {
             detail::refuse(indexed("lengths", i),
-                           {"must fit the capacity of ", capacity, " tokens, got a slot of ", slots[i]});
+                           {"must fit the capacity of ", capacity, " tokens, got ", slots[i], " after alignment"});
         }
     }
     std::vector<std::size_t> descending(slots.size());

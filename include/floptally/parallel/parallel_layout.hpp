@@ -148,9 +148,9 @@ class parallel_layout {
                                               axes.contains(parallel_axis::dp_replicate) ||
                                               (axes.contains(parallel_axis::tp) && !tp_is_etp()));
         if (is_mixed) {
-            detail::refuse("axes", {"a group over ", axes.name(),
-                                    " is not possible, because ep, expert_dp and etp are another order of the ranks of "
-                                    "dp x cp x tp: name axes of one order only"});
+            detail::refuse("axes", {"must be of dense layers (dp, dp_replicate, cp, tp, pp) or of experts (ep, "
+                                    "expert_dp, etp, pp), got ",
+                                    axes.name(), ": pass axes of one kind"});
         }
         if (axes.contains(parallel_axis::dp) && axes.contains(parallel_axis::dp_replicate)) {
             throw error("axes", "dp contains the ranks of dp_replicate: leave dp_replicate out");
@@ -373,8 +373,8 @@ class parallel_layout {
     constexpr void require_experts(parallel_axis axis) const {
         if (!experts_fit_ && names_experts(axis)) {
             throw error("order",
-                        "experts and dense layers must have the same pp groups: name pp last, or after the same number "
-                        "of ranks in both orders");
+                        "order and expert_order must give the same pp groups: name pp last in both, or in both after "
+                        "axes with the same number of ranks");
         }
     }
 

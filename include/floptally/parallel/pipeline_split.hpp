@@ -82,7 +82,7 @@ class pipeline_split {
         require_positive(pp, "pp");
         if (layers_of_chunks.empty() || layers_of_chunks.size() % pp != 0) {
             detail::refuse("layers_of_chunks",
-                           {"must have pp numbers (", pp, ") or a multiple of it, got ", layers_of_chunks.size()});
+                           {"must have pp (", pp, ") numbers, or a multiple of pp, got ", layers_of_chunks.size()});
         }
         std::uint64_t first = 0;
         for (const std::uint64_t count : layers_of_chunks) {
@@ -147,8 +147,9 @@ class pipeline_split {
         const std::uint64_t chunks = std::uint64_t{checked(pp, "pp") * vpp};
         const std::uint64_t counted = chunks == 1 ? num_layers : std::uint64_t{checked(num_layers, "layers") + 2};
         if (counted < chunks) {
-            detail::refuse("layers", {num_layers, " layers, the embedding and the loss are fewer than the ", chunks,
-                                      " chunks: pass a smaller pp or vpp"});
+            detail::refuse(
+                "layers", {num_layers, " layers plus the embedding and the loss are fewer than the pp x vpp = ", chunks,
+                           " chunks: pass a smaller pp or vpp"});
         }
         std::vector<std::uint64_t> layers;
         for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
@@ -262,7 +263,7 @@ class pipeline_split {
             "pipeline_model_parallel_layout",
             {"places ", mtp_chunks_.size(),
              " layers of multi-token prediction (m), but the model has another number: read the model with mtp ",
-             mtp_chunks_.size(), ", or change how often m stands in this text"});
+             mtp_chunks_.size(), ", or change the number of m in the layout"});
     }
 
     /// Reads Megatron-Core's layout text. A symbol or a group in parentheses may be followed by `*` and a number.
@@ -314,7 +315,7 @@ class pipeline_split {
         }
         if (layers.size() % pp != 0 || layers.size() / pp != vpp) {
             detail::refuse(field,
-                           {"has ", layers.size(), " chunks, and pp x vpp is ", pp, " x ", vpp,
+                           {"has ", layers.size(), " chunks, but pp x vpp is ", pp, " x ", vpp,
                             layers.size() % pp == 0 ? ": pass vpp " : ": pass a pp that divides the chunks, not ",
                             layers.size() % pp == 0 ? layers.size() / pp : pp});
         }
@@ -394,7 +395,9 @@ class pipeline_split {
         if (named_layers > rest || (others == 0 && named_layers != rest)) {
             detail::refuse("layers",
                            {"the first and the last pipeline stage take ", named_layers, " of ", rest, " layers",
-                            others == 0 ? ": they must take all of them" : ": lower their numbers of layers"});
+                            others == 0 ? ": they must take all layers, because there is no other stage"
+                                        : ": lower num_layers_in_first_pipeline_stage or "
+                                          "num_layers_in_last_pipeline_stage"});
         }
         if (others != 0 && (rest - named_layers) % others != 0) {
             detail::refuse("layers", {"the ", rest - named_layers, " remaining layers must be a multiple of the ",

@@ -34,9 +34,9 @@ struct rank_times {
             throw error("ranks", "at least one rank must have work, got none");
         }
         if (largest > sum || largest < (sum - 1) / ranks + 1) {
-            detail::refuse("ranks",
-                           {"the largest work of ", ranks, " ranks must lie between their mean and their sum, got ",
-                            to_string(largest), " of ", to_string(sum)});
+            detail::refuse("ranks", {"the largest work of ", ranks,
+                                     " ranks must lie between the mean and the sum of their work, got ",
+                                     to_string(largest), " with a sum of ", to_string(sum)});
         }
         return {.largest = largest, .sum = sum, .ranks = ranks};
     }

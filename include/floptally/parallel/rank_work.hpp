@@ -85,7 +85,7 @@ class tensor_shard {
             if (split.split == sharding_kind::unsaid || split.split == sharding_kind::several) {
                 throw error(
                     "tensor_options::splits",
-                    "each must name one way to split its weights, such as columns or rows, got none or several");
+                    "each entry must name one way to split weights, such as columns or rows, got none or several");
             }
         }
     }
@@ -120,13 +120,13 @@ class tensor_shard {
         const bool matters = tp_ != 1 || (ep_ * etp_ != 1 && (stores_more || entry.what == accumulator::routed));
         if (matters && sharding.by == sharding_kind::unsaid) {
             throw error(label.name(),
-                        "it is unknown how tensor parallelism splits this weight: set linear::sharding where the entry "
-                        "is made, or name it in tensor_options::splits");
+                        "it is unknown how tensor parallelism splits this weight: set linear::sharding of the weight, "
+                        "or name the weight in tensor_options::splits");
         }
         if (matters && sharding.by == sharding_kind::several) {
             throw error(label.name(),
-                        "this entry holds several matrices that are split differently: give them names "
-                        "(linear::weight), or one split in tensor_options::splits");
+                        "this cost entry holds several matrices that are split differently: name each matrix "
+                        "(linear::weight), or name one split for all in tensor_options::splits");
         }
         return sharding;
     }

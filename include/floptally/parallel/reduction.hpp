@@ -60,7 +60,7 @@ class ratio {
     /// Returns numerator ÷ denominator. Throws if the denominator is 0.
     [[nodiscard]] constexpr double value() const {
         if (empty()) {
-            throw error("ratio", "has no value, because no rank added one: check empty() first");
+            throw error("ratio", "has no value, because its denominator is 0: check empty() first");
         }
         return static_cast<double>(numerator_) / static_cast<double>(denominator_);
     }
@@ -129,7 +129,7 @@ class extremes {
 
     constexpr void require_values() const {
         if (empty()) {
-            throw error("extremes", "have no value, because no rank added one: check empty() first");
+            throw error("extremes", "have no value, because no rank added a value: check empty() first");
         }
     }
 
@@ -314,7 +314,7 @@ class tally_reduction {
         if (!(masks == empty_.masks())) {
             throw error(
                 "masks",
-                "must be the same as those of the reduction: make the tally with the masks() of the same model");
+                "must equal the masks of the reduction: make the tally with the masks() of the reduction's model");
         }
         require_visits(visits);
     }
@@ -370,16 +370,16 @@ class tally_reduction {
             }
             if (!has_visits) {
                 throw error("microbatches",
-                            "is missing: pass visits, the numbers of microbatches that ran and of additions to "
-                            "the tally, because vpp is " +
-                                std::to_string(vpp) + " and each virtual stage visits a microbatch");
+                            "is missing: pass visits with the numbers of microbatches and of additions to the "
+                            "tally; needed because vpp is " +
+                                std::to_string(vpp) + " and every virtual stage runs each microbatch");
             }
             const std::uint64_t times = along == placement::replicated ? vpp : 1;
             if (const std::uint64_t expected = checked(visits.ran, "microbatches") * times; visits.added != expected) {
                 throw error(name, "was added " + std::to_string(visits.added) + " times for " +
                                       std::to_string(visits.ran) + " microbatches, but its scope expects " +
                                       std::to_string(times) + " additions for each (vpp is " + std::to_string(vpp) +
-                                      "): add it that often, or correct its scope");
+                                      "): correct the number of additions or the scope");
             }
         }
     }

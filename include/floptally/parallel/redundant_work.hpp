@@ -42,7 +42,8 @@ struct redundant_work {
             if (work.over.contains(axis)) {
                 detail::refuse(
                     "redundant_work",
-                    {name_of(axis), " is another order of the same ranks as dp x cp x tp: name dp, cp or tp instead"});
+                    {name_of(axis),
+                     " cannot be used, because its ranks are also ranks of dp x cp x tp: name dp, cp or tp instead"});
             }
         }
         for (const parallel_axis axis : dense_axes) {

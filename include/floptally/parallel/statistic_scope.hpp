@@ -149,8 +149,10 @@ class statistic_scope {
   private:
     [[nodiscard]] static constexpr std::size_t index_of(parallel_axis axis) {
         if (static_cast<std::size_t>(axis) >= dense_axis_count) {
-            detail::refuse("scope", {name_of(axis),
-                                     " is another order of the same ranks as dp x cp x tp: name dp, cp or tp instead"});
+            detail::refuse(
+                "scope",
+                {name_of(axis),
+                 " cannot be used, because its ranks are also ranks of dp x cp x tp: name dp, cp or tp instead"});
         }
         return static_cast<std::size_t>(axis);
     }
@@ -166,9 +168,9 @@ class statistic_scope {
     [[nodiscard]] static constexpr uint128 divide(std::string_view name, uint128 sum, std::uint64_t replicas,
                                                   std::string_view over) {
         if (sum % replicas != 0) {
-            detail::refuse(
-                name, {"is declared replicated over ", over, ", but the sum, ", to_string(sum),
-                       ", is not a multiple of its ", replicas, " replicas; declare it sharded if each holds a part"});
+            detail::refuse(name, {"is declared replicated over ", over, ", but the sum, ", to_string(sum),
+                                  ", is not a multiple of ", replicas,
+                                  ", the number of replicas; declare it sharded if each rank holds a part"});
         }
         return sum / replicas;
     }

@@ -76,10 +76,9 @@ class tally_scope {
     constexpr void require_measured(Has has) const {
         for (const measured_scope& entry : measured_) {
             if (!has(entry.name.view())) {
-                detail::refuse(
-                    "scope",
-                    {"measured(", entry.name.view(),
-                     ") is not kept by these tallies: correct its name, or add it by cost::keep or to the masks"});
+                detail::refuse("scope", {"measured(", entry.name.view(),
+                                         ") is not kept by these tallies: correct the name, or add this statistic to "
+                                         "the model's cost by keep()"});
             }
         }
     }

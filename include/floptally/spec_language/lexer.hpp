@@ -102,8 +102,8 @@ class lexer {
         const std::string_view words = until_comma();
         for (std::size_t at = words.find("if"); at != std::string_view::npos; at = words.find("if", at + 2)) {
             if ((at == 0 || words[at - 1] == ' ') && (at + 2 == words.size() || words[at + 2] == ' ')) {
-                fail({"\"", argument, "\" reads all words up to the next comma, also the \"if\" of \"", words,
-                      "\": move \"", argument, "\" before another argument"});
+                fail({"\"", argument, "\" takes all words up to the next comma, also the \"if\" in \"", words,
+                      "\", which should begin a condition: move \"", argument, "\" before another argument"});
             }
         }
         return words;

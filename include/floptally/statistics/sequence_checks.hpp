@@ -130,7 +130,7 @@ constexpr void require_room(const sequence& real, const sequence& slot) {
     require_room("targets", real.targets, slot.targets);
     require_room("history", history_of(real), history_of(slot));
     if (has_other_groups(real, slot)) {
-        refuse("target_group", {"a slot of groups of ", slot.target_group, " cannot hold a sequence with groups of ",
+        refuse("target_group", {"a slot with groups of ", slot.target_group, " cannot hold a sequence with groups of ",
                                 real.target_group, ": pass the same group size for both"});
     }
 }

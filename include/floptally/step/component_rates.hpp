@@ -61,9 +61,9 @@ inline void require_times(const breakdown& work, std::span<const component_time>
             const bool overlap = times[i].timed == times[j].timed || times[i].timed == counted_passes::train ||
                                  times[j].timed == counted_passes::train;
             if (times[i].component == times[j].component && overlap) {
-                refuse("component",
-                       {"\"", times[i].component,
-                        "\" has two times: pass one for all passes, or one each for forward and backward"});
+                refuse("component", {"\"", times[i].component,
+                                     "\" has two times for the same pass: give one time for all passes, or one each "
+                                     "for forward and backward"});
             }
         }
     }

@@ -109,7 +109,8 @@ class goodput_clock {
         const double away = started - earlier.saved_at;
         if (!(away >= 0)) {
             detail::refuse("saved_at", {"is later than the start of this process by ", std::to_string(-away),
-                                        " s: set the clocks of both machines alike, and call begin() after the save"});
+                                        " s: set the clock of this machine and of the one that saved to the same time, "
+                                        "and call begin() after the save"});
         }
         for (const spent_time& span : earlier.spent) {
             require_spent(span.name, span.seconds);
@@ -177,7 +178,7 @@ struct goodput {
     if (result.rest_seconds < -1e-6 * result.wall_seconds) {
         detail::refuse("seconds", {"the reported times add up to ", std::to_string(named), " s, more than the ",
                                    std::to_string(result.wall_seconds),
-                                   " s of the wall clock: do not report time inside a step a second time"});
+                                   " s of the wall clock: do not report time that is already part of a step"});
     }
     result.rest_seconds = result.rest_seconds < 0 ? 0 : result.rest_seconds;
     if (done.steps == 0) {

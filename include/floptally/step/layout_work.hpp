@@ -140,7 +140,8 @@ struct layout_work {
     require_positive(tp, "tp");
     if (!plan.repeated.empty()) {
         throw error("repeated",
-                    "cannot be passed with tp or cp, which already determine what each rank runs: pass one of them");
+                    "cannot be passed with tp or cp, which already determine what each rank runs: leave out repeated, "
+                    "or tp and cp");
     }
     if (model.empty()) {
         throw error(
@@ -194,8 +195,8 @@ struct step_ranks {
     if (cp > 1) {
         if (!choices->loads.empty() || !choices->batches.empty()) {
             throw error("cp",
-                        "splits the whole batch, but replicas or microbatches have their own work: pass cp or their "
-                        "work, not both");
+                        "cannot be passed with the work of each replica or microbatch, because cp splits the whole "
+                        "batch: leave out one of the two");
         }
         const std::uint64_t replicas = choices->num_replicas();
         for (std::uint64_t replica = 0; replica < replicas; ++replica) {

@@ -108,7 +108,7 @@ inline void require_module(const step_module& entry, std::size_t index, const me
         std::sort(ranks.begin(), ranks.end());
         const auto twice = std::adjacent_find(ranks.begin(), ranks.end());
         if (ranks.back() >= world) {
-            refuse(module_field(i, "ranks"), {"must be below the ", world, " ranks, got ", ranks.back()});
+            refuse(module_field(i, "ranks"), {"must be below the number of ranks, ", world, ", got ", ranks.back()});
         }
         if (twice != ranks.end()) {
             refuse(module_field(i, "ranks"), {"rank ", *twice, " is listed twice: list each rank once"});

@@ -118,8 +118,9 @@ struct observed_text {
     double factor = unit->size;
     const auto multiply = [&factor](const auto& measured, const char* field) {
         if (!measured) {
-            throw error(field,
-                        "is missing: pass the seconds and gpus of the step with a rate, and with an MFU also the peak");
+            throw error(
+                field,
+                "is missing: a rate needs seconds and gpus of the step, and an MFU needs seconds, gpus and the peak");
         }
         const auto times = static_cast<double>(*measured);
         if (!(times > 0) || !std::isfinite(times)) {

@@ -255,9 +255,9 @@ struct experiment_row {
         for (const train_line& line : run.steps) {
             detail::require_finite_positive(line.milliseconds, "elapsed_time");
             if (!line.tflops) {
-                throw error("achieved FLOPS",
-                            "iteration " + std::to_string(line.iteration) + " of \"" + run.name +
-                                "\" has none, because the log is of an old version: use logs of a later version");
+                throw error("achieved FLOPS", "iteration " + std::to_string(line.iteration) + " of \"" + run.name +
+                                                  "\" has none, because the log is of an old version of "
+                                                  "recsys-examples: use logs of a later one");
             }
             detail::require_finite_positive(*line.tflops, "achieved FLOPS");
             tflop += *line.tflops * line.milliseconds;

@@ -150,7 +150,7 @@ class component_waterfall {
             for (std::size_t j = 0; j < i; ++j) {
                 if (times[j].name == part.name && times[j].timed == part.timed) {
                     detail::refuse(indexed("times", i),
-                                   {"\"", part.name, "\" has two times: pass one time for each name and pass"});
+                                   {"\"", part.name, "\" has two times for the same passes: give one of them"});
                 }
             }
             sum += part.seconds;

@@ -162,8 +162,8 @@ class rank_traces {
         }
         for (std::size_t rank = 0; rank < times_.size(); ++rank) {
             if (times_[rank].on_gpu() != times_.front().on_gpu()) {
-                detail::refuse(indexed("trace", rank), {"only one of this trace and trace[0] has kernels of a GPU: "
-                                                        "pass traces that were recorded with the same activities"});
+                detail::refuse(indexed("trace", rank), {"has GPU kernels but trace[0] has none, or the reverse: pass "
+                                                        "traces that were recorded with the same activities"});
             }
             for (const std::string& note : times_[rank].notes()) {
                 notes_.push_back(times_.size() == 1 ? note : detail::text_of({"trace ", rank, ": ", note}));

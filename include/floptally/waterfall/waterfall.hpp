@@ -71,7 +71,8 @@ class waterfall {
         if (executed_all < executed * (1 - 1e-12)) {
             throw error(
                 "repeated",
-                "must have at least the FLOPs of `work`: pass the same work, counted under a plan with `repeated`");
+                "must have at least as many FLOPs as `work`: count the same step with a plan that lists `repeated` "
+                "work");
         }
         put(waterfall_step::repeated, "redundant work of the layout", executed_all - executed,
             timed.repeated.has_value(), "work that several ranks each run in full");

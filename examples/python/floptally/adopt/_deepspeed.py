@@ -30,7 +30,7 @@ class CountingProfiler(FlopsProfiler):
     ) -> None:
         super().__init__(model, ds_engine, recompute_fwd_factor)
         if convention is None and cost is not None:
-            raise Error("cost", "has no effect without a convention: pass convention= too, or leave it out")
+            raise Error("cost", "has no effect without a convention: pass convention= too, or leave cost= out")
         self._convention = convention
         self._cost = cost
         self._compare = compare

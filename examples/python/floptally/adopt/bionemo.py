@@ -118,5 +118,9 @@ def _linear(config: dict[str, Any], convention: str | Convention, padded: bool) 
     token = total(1) - square
     for length in (3, 4096, 2**20 + 1):
         if odd or total(length) != token * length + square * length**2:
-            raise Error("model_config_dict", "limits the attended pairs, so the sum of squared lengths does not determine them: count by floptally.flops(lengths=…)")
+            raise Error(
+                "model_config_dict",
+                "limits the attended pairs, so the sum of squared lengths does not determine their number: count by "
+                "floptally.flops(lengths=…)",
+            )
     return token, square

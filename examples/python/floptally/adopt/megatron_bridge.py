@@ -106,7 +106,7 @@ def _language(
     tokens = as_integer("seqlen_sum", sums[1])
     if sums[2] is None:
         if sequences == 0 or tokens % sequences:
-            raise Error("seqlen_squared_sum", f"must be passed: {tokens} tokens are not {sequences} equal sequences")
+            raise Error("seqlen_squared_sum", f"must be passed: {tokens} tokens cannot be {sequences} sequences of equal length")
         return count.equal(sequences, tokens // sequences)
     return count.sums("seqlen_squared_sum", tokens, as_integer("seqlen_squared_sum", sums[2]), sequences)
 

@@ -98,7 +98,7 @@ def read(model: Any) -> Cost:
     stored = _numel(model)
     if stored != cost.parameters:
         raise Error(
-            "model", f"has {stored} parameters, but floptally reads {cost.parameters}: leave convention= and plan= out"
+            "model", f"has {stored} parameters, but floptally finds {cost.parameters} in its modules: leave convention= and plan= out"
         )
     return cost
 

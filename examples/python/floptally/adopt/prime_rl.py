@@ -138,7 +138,10 @@ def _ranks(world_size: int | None) -> int:
 def _require_whole(model: Any) -> None:
     for module in model.modules():
         if type(module).__name__ == "MultiLoRAModule" or hasattr(module, "lora_A"):
-            raise Error("model", "has adapters: install prime-rl, or pass convention= and plan=")
+            raise Error(
+                "model",
+                "has adapters, which only prime-rl itself or a plan can count: install prime-rl, or pass convention= and plan=",
+            )
 
 
 def _own(model: Any) -> Cost:

@@ -202,10 +202,10 @@ class MeterAdapter:
         if self.meter.gpus == 0:
             self._recount(gpus=expected)
         elif self.meter.gpus != expected and world > 1 and (sums or self._arguments is None):
-            what = f"sums over all {world} processes" if sums else f"counts the batches of this process, on {shared} of {world}"
+            what = f"sums over all {world} processes" if sums else f"counts the batches of this process, on {shared} of {world} GPUs"
             raise Error(
                 "gpus",
-                f"must be {expected}, since the meter {what} GPUs ({words}), got {self.meter.gpus}: leave gpus= and "
+                f"must be {expected}, since the meter {what} ({words}), got {self.meter.gpus}: leave gpus= and "
                 "counted= out, so that the callback sets them",
             )
         if world > 1 or shared > 1:

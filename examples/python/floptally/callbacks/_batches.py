@@ -248,8 +248,8 @@ def _both_sides(batch: Mapping[str, Any], sides: Sides) -> Arguments:
         if batch.get(name) is not None:
             raise Error(
                 name,
-                "must be absent for a model with an encoder and a decoder, since it does not say whose documents it "
-                f"describes: {FROM_BATCH}",
+                "must be absent for a model with an encoder and a decoder, "
+                f"since {name} does not say which of the two has these documents: {FROM_BATCH}",
             )
     found: Arguments = {}
     if not sides.sound and batch.get("input_features") is None:
@@ -267,7 +267,7 @@ def _both_sides(batch: Mapping[str, Any], sides: Sides) -> Arguments:
         if "encoder_row_length" in found:
             found["row_length"] = found["encoder_row_length"]
     else:
-        raise Error("labels", "is missing, but the decoder is counted by it: add labels or decoder_input_ids to the batch")
+        raise Error("labels", "is missing, but the tokens of the decoder are counted from labels: add labels or decoder_input_ids to the batch")
     return found
 
 

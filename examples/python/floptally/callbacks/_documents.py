@@ -266,7 +266,11 @@ def of_lengths(batch: Mapping[str, Any]) -> Arguments | None:
     documents = Documents([], [])
     for place, (line, room) in enumerate(zip(real, slots, strict=True)):
         if len(room) != len(line) or any(length > slot for length, slot in zip(line, room, strict=True)):
-            raise Error(padded, f"must have a slot for each document of {name}, at least as long as the document, got {room} for {line} in row {place}")
+            raise Error(
+                padded,
+                f"must have a padded length for each document of {name}, at least the length of the document, got {room} "
+                f"for {line} in row {place}",
+            )
         result = Documents(line, room)
         if rows is not None:
             width = rows[1] if len(real) == rows[0] else rows[0] * rows[1]
@@ -359,7 +363,7 @@ def mask_ids(key: str, value: Any) -> Any:
         raise Error(key, f"must be [batch, row], got shape {list(shape)}; for a mask of another shape {FROM_BATCH}")
     mask = np.asarray(value)
     if mask.dtype.kind not in "biuf" or not (mask >= 0).all() or not (mask == np.floor(mask)).all():
-        raise Error(key, "must have whole numbers from 0, which are 0 and 1 or ids of documents")
+        raise Error(key, "must have whole numbers of at least 0: either 0 and 1, or ids of documents")
     return mask.astype(np.int64)
 
 

@@ -106,7 +106,8 @@ class sample_items {
             sizes[item] = checked(sizes[item], "sizes") + size;
             if (capacity != no_capacity && sizes[item] > capacity) {
                 refuse(indexed(groups.empty() ? "sizes" : "groups", sample),
-                       {"must be at most the capacity of a rank, ", capacity, ", got ", sizes[item]});
+                       {groups.empty() ? "must be" : "the samples of one group must together be",
+                        " at most the capacity of a rank, ", capacity, ", got ", sizes[item]});
             }
             for (std::size_t load = 0; load < loads; ++load) {
                 uint128& sum = costs_[item * loads + load];

@@ -28,7 +28,8 @@ class evaluation {
     [[nodiscard]] value evaluate(std::size_t index) {
         const expression& e = where_.expressions[index];
         if (in_.depth_ > 400) {
-            fail(e, {"an expression and the names that it uses must be nested at most 400 deep: use fewer names"});
+            fail(e, {"an expression must be nested at most 400 deep, including the definitions of its names: use fewer "
+                     "names"});
         }
         in_.spend(1 + e.count);
         ++in_.depth_;
@@ -171,7 +172,7 @@ class evaluation {
         if (declared == nullptr && otherwise == no_expression) {
             const auto known = names_in(&in_.model_spec(), &spec::keys, &spec_key::key);
             fail(e, {"unknown key \"", keys.front(), "\"", nearest_hint(keys.front(), known),
-                     ": declare a new key by `with`"});
+                     ": declare a new key in a `with` line"});
         }
         for (const std::string_view key : keys) {
             in_.model_spec().note_asked(key, false);

@@ -430,7 +430,7 @@ inline value evaluate_of_block(const function_call& c) {
                            size->type == config_node::kind::integer || size->type == config_node::kind::real;
     if (!is_scalar || size->beyond || !(number >= 0 && number <= largest)) {
         refuse(text_of({field, ".", part->key, ".", size->key}),
-               {"must be a flag or a number from 0 to 16777216, got ", c.in.config().shown(*size)});
+               {"must be true, false or a number from 0 to 16777216, got ", c.in.config().shown(*size)});
     }
     return value_of(*size);
 }

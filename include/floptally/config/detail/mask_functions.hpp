@@ -121,8 +121,8 @@ struct mask_key {
         append_item(keys, name);
     }
     refuse(part.field("mask"),
-           {"must be \"causal\", \"bidirectional\", another mask by its name in reports, or an object "
-            "with one of the keys ",
+           {"must be \"causal\", \"bidirectional\", the name of another mask, such as \"sliding_window(4096)\", or an "
+            "object with one of the keys ",
             keys, ", got ", got});
 }
 

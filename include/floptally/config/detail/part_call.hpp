@@ -128,7 +128,7 @@ struct part_call {
         for (const argument& word : line.arguments) {
             if (word.name == name) {
                 if (word.text.empty()) {
-                    fail({"\"", name, "\" has no name: write one after it"});
+                    fail({"\"", name, "\" must be followed by a name: write one"});
                 }
                 return word.text;
             }
@@ -199,8 +199,8 @@ struct part_call {
             produced.push_back(name);
         }
         if (which >= 13) {
-            fail({"a block must name at most 13 values after `to`: write \"", name,
-                  "\" to a name that is no longer read"});
+            fail({"a block must use at most 13 names after `to`: replace \"", name,
+                  "\" by a name that no later line reads"});
         }
         return floptally::value::local(static_cast<unsigned>(which));
     }

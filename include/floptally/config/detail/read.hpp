@@ -189,7 +189,7 @@ inline void note_unused(const vector<const spec*>& user_specs, const library& sp
     const char* const key = type_key(config);
     const config_node* named = config.find(key);
     if (named != nullptr ? named->type != config_node::kind::text : user_specs.empty()) {
-        refuse(config.field(key), {named == nullptr ? "is missing; `floptally models` lists the known ones"
+        refuse(config.field(key), {named == nullptr ? "is missing; `floptally models` lists the known types"
                                                     : "must be a string, got " + config.shown(*named)});
     }
     const std::string_view type = named != nullptr ? std::string_view(named->text) : user_specs.front()->name;

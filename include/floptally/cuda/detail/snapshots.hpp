@@ -103,9 +103,9 @@ class snapshot_reader {
         const std::uint64_t lost = next_;
         const std::uint64_t last = newest < next_ + slots_.count ? next_ : newest - slots_.count;
         next_ = last + 1;
-        refuse("snapshot", {lost, last == lost ? " was" : text_of({" … ", last, " were"}),
-                            " overwritten before poll() read it, because only ", slots_.count,
-                            " are kept: poll more often, or pass a larger number of snapshots"});
+        refuse("snapshot",
+               {lost, last == lost ? " was" : text_of({" to ", last, " were"}), " overwritten unread, because only ",
+                slots_.count, " snapshots are kept: call poll() more often, or pass a larger number of snapshots"});
     }
     /// Returns how many snapshots `next` has read, or skipped because they were overwritten.
     [[nodiscard]] std::uint64_t passed() const { return next_ - 1; }

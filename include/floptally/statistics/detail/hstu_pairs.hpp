@@ -75,7 +75,8 @@ inline constexpr std::uint8_t hstu_shared_place = 8;
 /// Throws `error` if options contradict each other.
 constexpr void check_hstu(const hstu_mask& m) {
     if (m.max_attn_len == 0 && m.min_full_attn_seq_len != 0) {
-        throw error("min_full_attn_seq_len", "needs a max_attn_len above 0: set max_attn_len, or leave this at 0");
+        throw error("min_full_attn_seq_len",
+                    "needs a max_attn_len above 0: set max_attn_len, or set min_full_attn_seq_len to 0");
     }
     if (m.max_attn_len != 0 && !m.is_causal) {
         throw error("max_attn_len", "needs a causal mask: set is_causal to true, or max_attn_len to 0");

@@ -83,8 +83,8 @@ struct resampled_cells {
     }
     constexpr void check() const {
         if (low_half(factors) < 1 || high_half(factors) < 1 || of_time(12, 0xFF) == 0 || of_time(20, 0xFF) == 0) {
-            refuse("stride", {"stride, up, t_stride and t_up must be at least 1, got ", low_half(factors), " and ",
-                              high_half(factors), ", and ", of_time(12, 0xFF), " and ", of_time(20, 0xFF)});
+            refuse("stride", {"stride, up, t_stride and t_up must be at least 1, got ", low_half(factors), ", ",
+                              high_half(factors), ", ", of_time(12, 0xFF), " and ", of_time(20, 0xFF)});
         }
     }
 
