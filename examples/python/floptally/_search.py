@@ -119,8 +119,8 @@ class Search(Report):
 
     @property
     def efficiency(self) -> float | None:
-        """The part of the peak at which the search predicts the seconds of the measured step. None unless
-        `Waterfall.best` made this search."""
+        """The efficiency that the search uses: the fraction of the peak FLOP/s with which it predicts the measured step
+        time exactly. None unless `Waterfall.best` made this search."""
         return float(self._found["measured"]["efficiency"]) if "measured" in self._found else None
 
     @property

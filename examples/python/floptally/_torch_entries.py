@@ -1185,7 +1185,8 @@ class Table:
         return any(unit == "passes" for _, unit, _, _ in self.rows)
 
     def forward(self, size: Size) -> int:
-        """Returns the forward FLOPs that the fitted cost has at an input size. Masked pairs and all operators count."""
+        """Returns the forward FLOPs of the fitted cost at an input size, as PyTorch counts them: with the pairs that the
+        mask excludes, and with every operator."""
         return int(self.made(plain=True).flops(**self.batch_of(size)).padded.forward)
 
     @property

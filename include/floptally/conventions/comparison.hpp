@@ -276,9 +276,9 @@ class convention_comparison {
     /// Returns the exact useful FLOPs of a batch.
     [[nodiscard]] flops exact(const tally& batch) const { return exact_.total_flops(batch); }
 
-    /// Counts the batch under each convention. The totals are in the view `seen`. For another view than the useful one,
-    /// the first terms are the padding and, in the executed view, the repeated work. So a total plus its terms is
-    /// always the exact useful FLOPs.
+    /// Counts the batch under each convention. The totals are in the view `seen`. A convention's terms are its
+    /// differences from the exact useful FLOPs: a total plus its terms is always the exact useful FLOPs. In the padded
+    /// and executed views the first terms are the padding and the repeated work.
     [[nodiscard]] std::vector<compared_convention> compare(const tally& batch, view seen = view::useful) const {
         std::vector<compared_convention> compared;
         for (const path& from : paths_) {
