@@ -30,7 +30,8 @@ class context_shard {
     /// Creates the mark of a tally that counts whole sequences and not a shard.
     constexpr context_shard() = default;
 
-    /// Marks the shard of one rank. With `cp` = 1 the shard is the whole sequence, and nothing is marked.
+    /// Creates the mark of a tally that counts the shard of one rank. With `cp` = 1 a shard is the whole sequence, and
+    /// the tally gets no mark.
     constexpr explicit context_shard(const cp_rank& held) : cp_(held.cp == 1 ? 0 : held.cp), rank_(held.rank) {
         if (held.rank >= held.cp) {
             detail::refuse("cp_rank", {"must be below cp = ", held.cp, ", got ", held.rank});
