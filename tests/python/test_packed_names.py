@@ -257,7 +257,7 @@ def test_batch_arguments_with_names_similar_to_packing_arguments_are_ignored() -
         ({"seq_lens": np.array([[3, 0, 5]])}, "seq_lens: must be above 0, except for zeros that fill the end of row 0"),
         ({"seq_lens": np.array([[3], [2]])}, "seq_lens: must have a list for each of 1 rows, got 2"),
         ({"seq_lens": np.array([3, 2]), "seq_lens_padded": np.array([4])}, "seq_lens_padded: must have a padded length for each document"),
-        ({"seq_lens": np.array([3, 2]), "seq_lens_padded": np.array([4, 1])}, "seq_lens_padded: must have a slot for each"),
+        ({"seq_lens": np.array([3, 2]), "seq_lens_padded": np.array([4, 1])}, "seq_lens_padded: must have a padded length for each"),
         ({"segment_ids": np.array([[1, 1, 2, 2, 1, 1, 0, 0]])}, "segment_ids: the tokens of a document must be consecutive"),
         ({"seq_idx": np.zeros((1, 7), dtype=int)}, "seq_idx: must have the shape \\[1, 8\\] of the tokens, got \\[1, 7\\]"),
         ({"inputs_segmentation": np.full((1, 8), -1)}, "inputs_segmentation: must be at least 0, got -1"),
