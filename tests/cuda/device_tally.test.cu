@@ -454,7 +454,7 @@ void a_graph_is_replayed() {
     }
     stream.wait();
     expect(error_of([&] { static_cast<void>(device.poll()); })
-                   .rfind("snapshot: " + std::to_string(replays + 1) + " … " + std::to_string(replays + 4) +
+                   .rfind("snapshot: " + std::to_string(replays + 1) + " to " + std::to_string(replays + 4) +
                               " were overwritten",
                           0) == 0,
            "snapshots that were overwritten");
