@@ -276,6 +276,8 @@ TEST_CASE("a layer argument without a value is an error that names the argument 
     CHECK(problem_in("feed: gated inner 40, fused, detached") == "no error");
     CHECK(problem_in("feed: experts of 8, top 2, inner 40, plain") == "no error");
     CHECK(problem_in("class ForCausalLM: head out v, bias, words") == "no error");
+    // A mask that another model does not define would be counted as causal.
+    CHECK(problem_in("mixer: gqa heads heads, dim 16, sees null") == "spec mine:2: gqa: sees must be a mask, got null");
 }
 
 TEST_CASE("the spec docs name every statement, function and mask of the language") {

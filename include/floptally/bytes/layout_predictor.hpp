@@ -951,7 +951,7 @@ class layout_predictor {
             });
             const detail::pass_seconds& own = work_seconds[microbatches.fullest * chunks + chunk];
             // Attention cores hide the exchanges of context parallelism. All other work of a pass hides the exchanges
-            // of tensor parallelism. The rest of a pass hides the exchanges over other groups.
+            // of tensor parallelism. Time of a pass that hides neither can hide the exchanges over other groups.
             const double cores[3] = {own.core_forward, own.core_backward, 0};
             const double all[3] = {own.forward, own.backward_data, own.backward_weights};
             double passes[3] = {};

@@ -50,7 +50,7 @@ enum class indexer_backward : std::uint8_t {
     as_layers  ///< two products for each product of the forward, as for any other part of a layer
 };
 
-/// Which weights a convention counts for a token that uses only some of them, as in a layer with experts.
+/// How a convention counts the weights of a layer in which a token uses only some of them, as with experts.
 enum class counted_weights : std::uint8_t {
     visited,  ///< weights that a token uses: of the experts only the chosen ones
     /// Every parameter counts for every token of its modality. A table that the embedding and the lm_head share counts

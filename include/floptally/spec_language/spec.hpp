@@ -13,8 +13,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// A parsed spec. Its members of type `string_view` point into the text that was parsed. The text must outlive the
-/// parsed spec.
+/// A parsed spec. It stores no copy of the parsed text, but points into it. So keep the text for as long as the parsed
+/// spec is used.
 
 namespace floptally::inline v0_3::detail::specs {
 

@@ -200,8 +200,8 @@ inline void add_part(std::vector<part_group>& groups, part_group part) {
     groups.push_back(std::move(part));
 }
 
-/// Splits the name of a part at each "+" into names of components, and returns those that the work has. If the model is
-/// a vision tower alone, the part "vision.mlp" means the component "mlp".
+/// Returns the components of the work that the name of a part lists: "attention.qkv+mlp" lists two. If the model is a
+/// vision tower alone, the part "vision.mlp" means the component "mlp".
 [[nodiscard]] inline std::vector<std::string> components_of(std::string_view part, const breakdown& work) {
     const auto has = [&work](std::string_view name) {
         return std::any_of(work.components().begin(), work.components().end(),

@@ -90,10 +90,10 @@ struct part_call {
     }
     [[nodiscard]] mask attends(std::string_view name, const mask& otherwise) const {
         const value* item = worth(name);
-        if (item == nullptr || item->is_none()) {
+        if (item == nullptr) {
             return otherwise;
         }
-        if (item->type != value::kind::mask) {
+        if (item->type != value::kind::mask) {  // nor null: the name may belong to a model that does not define it
             blame_definition(name);
             fail({name, " must be a mask, got ", in.shown(*item)});
         }

@@ -55,7 +55,7 @@ def layers_of_language_model(config, batch, length, fused, encoder_length):
     layers = config.esmc_config.num_hidden_layers + 1
     once = 2 * layers * config.pairwise_hidden_size * batch * length
     return {"sum of layers": {"forward": -once, "backward": -2 * once,
-                              "why": "the weighted sum over ESMC's layers runs as aten.mv, which FlopCounterMode does not count"}}
+                              "why": "ESMC's layers are averaged by aten.mv, an operator that FlopCounterMode does not count"}}
 
 
 DIFFERENCES = {"deberta": positions_of_deberta, "deberta-v2": positions_of_deberta, "esmfold2": layers_of_language_model}
