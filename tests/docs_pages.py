@@ -27,7 +27,7 @@ RUN_BY = (
     ("diff", "python.md", "tests/python/test_adopt.py"),
     ("json", "specs.md", "tests/config/floptally_format.test.cpp"),
     ("log", "meter.md", "tests/step/throughput_log.test.cpp"),
-    ("output", "README.md start.md", "tests/python/shown.py"),
+    ("output", "", "tests/python/shown.py"),
     ("promql", "meter.md", "tests/step/open_metrics.test.cpp"),
     ("python", "", "tests/python/test_readme.py"),
     ("modules", "architecture.md", "tests/architecture.test.cpp"),
@@ -66,7 +66,7 @@ NAMES_OF_OTHERS = set("""
 
 
 def pages():
-    return sorted((ROOT / "docs").glob("*.md")) + [ROOT / "README.md"]
+    return sorted((ROOT / "docs").rglob("*.md")) + [ROOT / "README.md"]
 
 
 def words(path):
@@ -176,7 +176,8 @@ def main():
         return 0
     wrong = [*broken_links(), *blocks_not_run(), *dead_names()]
     site = (ROOT / ".ci/site.yml").read_text(encoding="utf-8")
-    wrong += [f"{page.name} is not in the contents of .ci/site.yml" for page in pages()[:-1] if page.name not in site]
+    wrong += [f"{page.name} is not in the contents of .ci/site.yml" for page in pages()[:-1]
+              if page.relative_to(ROOT / "docs").as_posix() not in site]
     wrong += [f"{page.name} has no link to glossary.md" for page in pages()
               if page.name != "glossary.md" and "glossary.md" not in page.read_text(encoding="utf-8")]
     print("\n".join(wrong) or f"{every} words, {by_hand} without generated tables, on {len(counted) - 1} pages")

@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
+
+/// All pages of docs/ and of its folders, in their order.
+inline std::vector<std::filesystem::path> docs_pages() {
+    std::vector<std::filesystem::path> pages;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(FLOPTALLY_SOURCE_DIR "/docs")) {
+        if (entry.path().extension() == ".md") {
+            pages.push_back(entry.path());
+        }
+    }
+    std::sort(pages.begin(), pages.end());
+    return pages;
+}
 
 /// A new folder of that name with the files that the pages' readers have: configs of Mistral-7B, of Flux and of
 /// Boltz-1, and a page of their own.

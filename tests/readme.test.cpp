@@ -79,11 +79,8 @@ TEST_CASE("the C++ of the README compiles unchanged and prints what the README s
 TEST_CASE("console blocks of the docs show what the program prints") {
     const std::filesystem::path source_dir = FLOPTALLY_SOURCE_DIR;
     std::size_t shown = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(source_dir / "docs")) {
-        if (entry.path().extension() != ".md") {
-            continue;
-        }
-        for (const std::string& block : fenced_blocks(read_text(entry.path()), "console")) {
+    for (const std::filesystem::path& page : docs_pages()) {
+        for (const std::string& block : fenced_blocks(read_text(page), "console")) {
             const std::string name = "$ floptally ";
             REQUIRE(block.starts_with(name));
             std::size_t end = block.find('\n');
@@ -91,7 +88,7 @@ TEST_CASE("console blocks of the docs show what the program prints") {
                 end = block.find('\n', end + 1);
             }
             const std::string arguments = block.substr(name.size(), end - name.size());
-            INFO(entry.path() << ": " << arguments);
+            INFO(page << ": " << arguments);
             CHECK(printed_by("cd '" + source_dir.string() + "' && '" FLOPTALLY_PROGRAM "' " + arguments) ==
                   block.substr(end + 1));
             ++shown;
@@ -106,17 +103,20 @@ TEST_CASE("commands of the docs run and print the numbers that the docs state") 
         "CLONE='" FLOPTALLY_SOURCE_DIR "' PATH=\"" + program.parent_path().string() + ":$PATH\"";
     std::size_t shown = 0;
     std::size_t compared = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(FLOPTALLY_SOURCE_DIR "/docs")) {
-        if (entry.path().extension() != ".md") {
-            continue;
-        }
+    for (const std::filesystem::path& page : docs_pages()) {
         const std::filesystem::path folder = page_files("floptally_commands");
-        for (const std::string& block : fenced_blocks(read_text(entry.path()), "sh")) {
+        const std::string text = read_text(page);
+        for (const std::string& block : fenced_blocks(text, "sh")) {
             std::ofstream(folder / "block.sh") << block;
             const std::string printed = printed_by("cd '" + folder.string() + "' && " + environment +
                                                    " sh -eu block.sh 2>&1 && echo 'all of it ran'");
-            INFO(entry.path() << "\n" << block << "\n" << printed);
+            INFO(page << "\n" << block << "\n" << printed);
             CHECK(printed.ends_with("all of it ran\n"));
+            const std::string end = block + "```\n\n```output\n";
+            if (const std::size_t at = text.find(end); at != std::string::npos) {
+                const std::size_t begin = at + end.size();
+                CHECK(printed == text.substr(begin, text.find("```\n", begin) - begin) + "all of it ran\n");
+            }
             ++shown;
             std::istringstream lines(block);
             for (std::string line; std::getline(lines, line);) {

@@ -249,12 +249,9 @@ TEST_CASE("every C++ block of the docs is copied from a compiled test or example
         }
     }
     std::size_t blocks = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(source / "docs")) {
-        if (entry.path().extension() != ".md") {
-            continue;
-        }
-        for (const std::string& block : fenced_blocks(read_text(entry.path()), "cpp")) {
-            INFO(entry.path().filename() << "\n" << block);
+    for (const std::filesystem::path& page : docs_pages()) {
+        for (const std::string& block : fenced_blocks(read_text(page), "cpp")) {
+            INFO(page.filename() << "\n" << block);
             const std::vector<std::string> lines = lines_of(block);
             CHECK(std::any_of(compiled.begin(), compiled.end(),
                               [&](const std::vector<std::string>& file) { return is_cut_from(lines, file); }));
