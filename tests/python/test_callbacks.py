@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -249,6 +250,23 @@ def test_progress_bar_shows_rounded_mfu_and_tflops() -> None:
     with meter.step(seconds=1e-3):
         meter.add(lengths=[64] * 10)
     assert callbacks.postfix(meter) == f"MFU {100 * meter.run.mfu:.1f}% | {meter.run.tflops_per_gpu:.0f} TFLOP/s"
+
+
+@pytest.mark.parametrize(("world", "warns"), [(1, False), (8, True)])
+def test_a_loop_of_several_processes_warns_once_if_each_process_has_all_gpus(
+    monkeypatch: pytest.MonkeyPatch, world: int, warns: bool
+) -> None:
+    for name, value in {"is_available": True, "is_initialized": True, "get_world_size": world}.items():
+        monkeypatch.setattr(torch.distributed, name, lambda value=value: value)
+    meter = floptally.Meter(floptally.cost(CONFIG), gpus=8, counted="all_gpus", peak_tflops=989)
+    said = []
+    for _ in range(2):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with callbacks.step(meter, {"input_ids": torch.ones(1, 8, dtype=torch.int64)}, seconds=1.0):
+                pass
+        said += [str(one.message) for one in caught if str(one.message).startswith("gpus: is 8 in each of 8 processes")]
+    assert len(said) == warns
 
 
 def test_a_meter_adapter_for_custom_training_loops_can_pause_and_discard_a_step_and_begin_a_new_interval() -> None:

@@ -488,10 +488,9 @@ TEST_CASE(
     "a meter of several GPUs without a reduction is an error unless the meter is declared to get the sequences of all "
     "GPUs") {
     const auto problem = [](const metered_hardware& on) { return problem_of([&] { const meter m(folded(), on); }); };
-    CHECK(
-        problem({.gpus = 2, .peak_tflops = 989}) ==
-        "gpus: is 2, but it is unknown whether the meter gets the sequences of all GPUs: pass counted = all_gpus if it "
-        "does, or a reduction over the ranks if not");
+    CHECK(problem({.gpus = 2, .peak_tflops = 989}) ==
+          "gpus: is 2, but it is unknown whether the meter gets the sequences of all GPUs: pass counted = all_gpus (in "
+          "Python counted=\"all_gpus\") if it does, or a reduction over the ranks (in Python reduce=) if not");
     CHECK(problem({.gpus = 1, .peak_tflops = 989}) == "no error");
     CHECK(problem(two_gpus) == "no error");
     // With a reduction they are its ranks.

@@ -55,9 +55,11 @@ namespace detail {
 [[nodiscard]] inline metered_hardware with_gpus(metered_hardware on, std::uint64_t ranks) {
     if (ranks == 0) {
         if (on.gpus > 1 && on.counted == counted_for::unsaid) {
-            throw error("gpus", "is " + std::to_string(on.gpus) +
-                                    ", but it is unknown whether the meter gets the sequences of all GPUs: pass "
-                                    "counted = all_gpus if it does, or a reduction over the ranks if not");
+            throw error("gpus",
+                        "is " + std::to_string(on.gpus) +
+                            ", but it is unknown whether the meter gets the sequences of all GPUs: pass "
+                            "counted = all_gpus (in Python counted=\"all_gpus\") if it does, or a reduction over the "
+                            "ranks (in Python reduce=) if not");
         }
         return on;
     }

@@ -577,6 +577,8 @@ def step(meter: Meter, *batches: Any, seconds: float | None = None, model: Any =
         (`MeterAdapter.watch`).
     """
     loop = _loop(meter)
+    if not loop._started:
+        _warn_of_several_processes(meter)
     if model is not None and not loop._started:
         loop.watch(model)
     if meter.in_step:
@@ -590,6 +592,22 @@ def step(meter: Meter, *batches: Any, seconds: float | None = None, model: Any =
         loop.discard()
         raise
     loop.end(seconds if seconds is None else _as_seconds(seconds))
+
+
+def _warn_of_several_processes(meter: Meter) -> None:
+    """Warns if the meter of one process of several has all GPUs. If each process trains on its own batches, MFU is too low by the
+    number of processes."""
+    group = getattr(sys.modules.get("torch"), "distributed", None)
+    if meter.reduces or meter.gpus < 2 or group is None or not group.is_available() or not group.is_initialized():
+        return
+    world = group.get_world_size()
+    if world > 1:
+        warnings.warn(
+            f"gpus: is {meter.gpus} in each of {world} processes, which is right only if all of them train on the same sequences "
+            "(tensor or context parallelism). If each has its own batches, pass gpus=1, or reduce=floptally.distributed.Reduction(cost)",
+            RuntimeWarning,
+            stacklevel=4,
+        )
 
 
 def _as_seconds(seconds: Any) -> float:
