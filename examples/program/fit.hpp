@@ -48,6 +48,7 @@ inline void add_held_options(cxxopts::Options& options) {
         "hidden-dropout", "dropout masks of hidden states are kept")("attention-dropout",
                                                                      "dropout masks of attention are kept")(
         "weights-inside-experts", "the router's weights multiply inside the experts (Megatron-Core)")(
+        "keep-gathered-inputs", "with sequence parallelism matrices keep gathered inputs (DTensor)")(
         "matrix-inputs", "format in which matrices keep their inputs: fp8, fp8_blocks, mxfp8, nvfp4",
         cxxopts::value<std::string>(),
         "none")("matrix-weights", "format of weights that kernels read, held for both directions",
@@ -68,6 +69,7 @@ inline void add_held_options(cxxopts::Options& options) {
         "bucket-elements", "gradients that buckets copy at once: N, or all (DDP without gradient_as_bucket_view)",
         cxxopts::value<std::string>(),
         "N")("keep-gathered", "ZeRO-3 keeps gathered weights and whole gradients during a step")(
+        "keep-messages", "pipeline stages hold the messages of all microbatches of a step")(
         "optimizer-offload", "fraction of the optimizer state that is kept on the host, from 0 to 1",
         cxxopts::value<std::string>(),
         "X")("reserve-gib", "GiB of one GPU for workspaces, CUDA, NCCL and the allocator's waste",
@@ -158,6 +160,7 @@ inline floptally::memory_options read_memory_options(const arguments& args) {
                     .hidden_dropout = args.flag("hidden-dropout"),
                     .attention_dropout = args.flag("attention-dropout"),
                     .weights_inside_experts = args.flag("weights-inside-experts"),
+                    .keeps_gathered_inputs = args.flag("keep-gathered-inputs"),
                     .matrix_inputs = format_of(args, "matrix-inputs"),
                     .recomputed = modules_of(args, "recompute-modules"),
                     .offloaded = modules_of(args, "offload-modules")},
@@ -174,7 +177,8 @@ inline floptally::memory_options read_memory_options(const arguments& args) {
                                ? std::numeric_limits<std::uint64_t>::max()
                                : parse_count(args.text("bucket-elements").value_or("0"), "bucket_elements", 0,
                                              std::uint64_t{1} << 50U),
-        .keeps_gathered = args.flag("keep-gathered")};
+        .keeps_gathered = args.flag("keep-gathered"),
+        .keeps_messages = args.flag("keep-messages")};
     options.ranks.pipeline = split_options(args);
     if (const auto layers = args.text("layers-of-chunks")) {
         options.ranks.layers_of_chunks = parse_loads(*layers, "layers_of_chunks");

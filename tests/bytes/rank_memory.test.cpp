@@ -442,4 +442,38 @@ TEST_CASE("buffers of gathered weights may have their own number format, and gra
     CHECK(held(gpt(), 16, 1, {.dp = 4}, {.bucket_elements = std::uint64_t{1} << 50U}).buffers == parameters * 2);
 }
 
+TEST_CASE("stages that keep messages hold the states and gradients of every microbatch at both ends", "[bytes]") {
+    constexpr std::uint64_t s = 32;
+    constexpr std::uint64_t b = 3;
+    for (const std::uint64_t vpp : {1U, 3U}) {
+        const floptally::parallel_sizes sizes{.tp = 4, .pp = 2, .vpp = vpp};
+        memory_options frees;
+        frees.microbatches = 4;
+        frees.ranks.tensor.sequence_parallel = true;
+        memory_options keeps = frees;
+        keeps.keeps_messages = true;
+
+        const std::uint64_t states = s * b * h / sizes.tp;  // elements of one message of one rank
+        std::vector<std::uint64_t> elements(sizes.pp, 0);
+        const std::uint64_t chunks = sizes.pp * vpp;
+        for (std::uint64_t microbatch = 0; microbatch < frees.microbatches; ++microbatch) {
+            for (std::uint64_t chunk = 0; chunk + 1 < chunks; ++chunk) {
+                elements[chunk % sizes.pp] += states;        // the states that the stage has sent
+                elements[(chunk + 1) % sizes.pp] += states;  // and the next one has received
+                elements[chunk % sizes.pp] += states;        // their gradients
+            }
+            elements[(chunks - 1) % sizes.pp] += s * b * vocabulary / sizes.tp;  // logits
+        }
+        for (std::uint64_t stage = 0; stage < sizes.pp; ++stage) {
+            const std::uint64_t rank = stage * sizes.tp;
+            CHECK(held(gpt(), s, b, sizes, keeps, {}, rank).buffers -
+                      held(gpt(), s, b, sizes, frees, {}, rank).buffers ==
+                  2 * elements[stage]);
+        }
+    }
+    memory_options alone;
+    alone.keeps_messages = true;
+    CHECK(held(gpt(), s, b, {}, alone).buffers == held(gpt(), s, b, {}).buffers);  // one stage sends nothing
+}
+
 }  // namespace rank_memory_test

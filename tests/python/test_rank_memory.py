@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -317,3 +318,58 @@ def test_model_states_under_fsdp2_are_a_shard_of_each_tensor() -> None:
         assert held["optimizer"] == local(states)
     finally:
         torch.distributed.destroy_process_group()
+
+
+@pytest.fixture
+def ranks_of_tensors() -> Any:
+    """A mesh of eight tensor-parallel ranks. This process is the first; the others are not there."""
+    store = pytest.importorskip("torch.testing._internal.distributed.fake_pg").FakeStore()
+    torch.distributed.init_process_group("fake", store=store, rank=0, world_size=8)
+    yield torch.distributed.device_mesh.init_device_mesh("cpu", (8,))
+    torch.distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize(("drops", "bits"), [(False, 144), (True, 128)], ids=["held", "dropped"])
+def test_cross_entropy_over_a_sharded_vocabulary_needs_the_documented_number_of_bits_per_logit(
+    ranks_of_tensors: Any, drops: bool, bits: int
+) -> None:
+    tokens, columns = 256, 512
+    states = torch.randn(tokens, 8, dtype=torch.bfloat16)
+    head = torch.randn(columns, 8, dtype=torch.bfloat16, requires_grad=True)
+    labels = torch.randint(0, columns, (tokens,))
+    sharded = pytest.importorskip("torch.distributed.tensor.parallel")
+
+    def step() -> None:
+        local = states @ head.t()
+        logits = torch.distributed.tensor.DTensor.from_local(local, ranks_of_tensors, [torch.distributed.tensor.Shard(1)])
+        del local
+        with sharded.loss_parallel():
+            loss = torch.nn.functional.cross_entropy(logits.float(), labels)
+            if drops:
+                del logits
+            loss.backward()
+
+    profiler = torch.profiler
+    with profiler.profile(activities=[profiler.ProfilerActivity.CPU], profile_memory=True) as profiled:
+        step()
+    events = [event for event in profiled.profiler.kineto_results.events() if event.name() == "[memory]"]
+    live = list(itertools.accumulate(event.nbytes() for event in sorted(events, key=lambda event: event.start_ns())))
+    assert bits <= 8 * max(live) / (tokens * columns) < bits + 1  # and some small tensors
+    assert f"{bits}" in (SOURCE / "docs" / "plans.md").read_text()
+
+
+def test_matrices_of_dtensor_keep_the_tokens_that_they_gather(ranks_of_tensors: Any) -> None:
+    parallel = pytest.importorskip("torch.distributed.tensor.parallel")
+    gathers = parallel.ColwiseParallel(input_layouts=torch.distributed.tensor.Shard(1))
+    up = torch.nn.Linear(HIDDEN, INNER, bias=False)
+    parallel.parallelize_module(up, ranks_of_tensors, gathers)
+    kept: list[Any] = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: kept.append(tensor) or tensor, lambda tensor: tensor):
+        up(torch.randn(BATCH, LENGTH // 8, HIDDEN, requires_grad=True))
+    assert [tensor.numel() for tensor in kept].count(BATCH * LENGTH * HIDDEN) == 1  # the tokens of all eight ranks
+
+    model = tiny(heads=8, kv_heads=8)
+    own, gathered = (fit(model, tp=8, sequence_parallel=True, keep_gathered_inputs=keeps).stages[0].held["activations"]
+                     for keeps in (False, True))  # fmt: skip
+    inputs = 2 * LAYERS + 1  # of attention and of the MLP in each layer, and of the head
+    assert gathered - own == inputs * BATCH * LENGTH * HIDDEN * 4 * 7 // 8

@@ -187,6 +187,7 @@ memory_options memory_options_of(const arguments& args) {
                                    .hidden_dropout = args.flag("hidden_dropout"),
                                    .attention_dropout = args.flag("attention_dropout"),
                                    .weights_inside_experts = args.flag("weights_inside_experts"),
+                                   .keeps_gathered_inputs = args.flag("keep_gathered_inputs"),
                                    .matrix_inputs = block_format_named(args.text("matrix_inputs"), "matrix_inputs"),
                                    .recomputed = modules_of(args, "recompute_modules"),
                                    .offloaded = modules_of(args, "offload_modules")},
@@ -198,7 +199,8 @@ memory_options memory_options_of(const arguments& args) {
                        .offloaded_layers = args.count("offload_layers", 0, 100'000),
                        .gathered_bits = args.count("gathered_bits", 0, 64),
                        .bucket_elements = args.count("bucket_elements", 0, std::uint64_t{1} << 50U),
-                       .keeps_gathered = args.flag("keep_gathered")};
+                       .keeps_gathered = args.flag("keep_gathered"),
+                       .keeps_messages = args.flag("keep_messages")};
     const char* names[std::size(optimizer_states::all)];
     for (std::size_t i = 0; i < std::size(names); ++i) {
         names[i] = optimizer_states::all[i].name;

@@ -581,7 +581,8 @@ class layout_predictor {
                 buffer.add(decltype(buffers_)::get(buffers, unit, [&] {
                     detail::buffer_sums own;
                     const detail::batch_units counted = units();
-                    detail::put_buffers(shared(unit, layout, options.ranks.tensor), sizes, counted, own);
+                    detail::put_buffers(shared(unit, layout, options.ranks.tensor), sizes, counted,
+                                        options.ranks.tensor.sequence_parallel, own);
                     detail::put_recomputed(tensor_parts(units_.parts_of(unit), 1, 0, 1, options.ranks.tensor), counted,
                                            plan, options, sizes, own);
                     return own;
@@ -592,7 +593,7 @@ class layout_predictor {
                 own_chunks.push_back(chunks[chunk]);
             }
             rank_memory held = detail::memory_from(state, own_chunks, buffer, most_held[stage],
-                                                   pipeline.ranks[stage].num_layers(), first, plan, options);
+                                                   pipeline.ranks[stage].num_layers(), stage, first, plan, options);
             if (stage == 0 || held.total() > fullest_stage.held.total()) {
                 fullest_stage.stage = stage;
                 fullest_stage.held = std::move(held);

@@ -91,6 +91,7 @@ enum class layer_module : std::uint8_t {
     expert_fc1,      ///< the input of the experts' first matrices
     moe              ///< everything inside a feed-forward with experts
 };
+/// The number of values of `layer_module`.
 inline constexpr std::size_t layer_module_count = 9;
 /// Names of the values of `layer_module`, in the same order.
 inline constexpr const char* layer_module_names[layer_module_count] = {
@@ -127,6 +128,10 @@ struct activation_kernels {
     /// True: experts multiply by the router's weights in their activation (Megatron-Core), so that their results need
     /// not be kept. False: the router's weights multiply the results of the experts (transformers).
     bool weights_inside_experts = false;
+    /// With sequence parallelism, true: matrices that need the tokens of all tensor-parallel ranks keep them (PyTorch's
+    /// DTensor). False: each rank keeps its own tokens, and the ranks gather them again for the backward
+    /// (Megatron-Core).
+    bool keeps_gathered_inputs = false;
     /// The format in which matrices of layers keep their inputs. The lm_head and routers keep their inputs in
     /// activation bits.
     block_format matrix_inputs{};
@@ -310,7 +315,9 @@ class kept_activations {
             // that they received, and each keeps all of them. Values inside an expert are split by width over etp.
             const bool ends = flow.makes_summands(entry);
             const bool gathered = of_experts && !ends;
-            const std::uint64_t share = of_experts ? tp_ : shares(flow, entry.flow.reads);
+            const std::uint64_t share = of_experts                              ? tp_
+                                        : is_kept_whole(flow, entry.flow.reads) ? 1
+                                                                                : shares(flow, entry.flow.reads);
             const std::uint64_t amount =
                 gathered ? std::uint64_t{checked(*in, "activations") * etp_} / share : *in / share;
             const bool is_made_again = (reads_norm(entry) && !of_experts && is_dropped(layer_module::layernorm)) ||
@@ -331,6 +338,15 @@ class kept_activations {
         }
     }
 
+    /// Returns true if a matrix needs these values of all tokens, and keeps them.
+    [[nodiscard]] bool is_kept_whole(const tensor_flow& flow, value::set values) const {
+        return kernels_.keeps_gathered_inputs &&
+               std::any_of(entries().entries().begin(), entries().entries().end(), [&](const cost_entry& entry) {
+                   return moved_elements::is_matrix(entry) && entry.padded != 0 &&
+                          entry.sharding.by != sharding_kind::experts && entry.flow.reads == values &&
+                          flow.needed_whole(entry) != 0;
+               });
+    }
     /// Returns an entry with a trained weight that reads the same value as `entry`. Returns `entry` itself if its
     /// weight is trained, or if no such entry exists.
     [[nodiscard]] const cost_entry& trained_reader(const cost_entry& entry) const {
@@ -587,6 +603,10 @@ struct memory_options {
     /// whole gradients (FSDP2's `reshard_after_forward=False` without a reduction in each microbatch). False: they
     /// gather layer by layer.
     bool keeps_gathered = false;
+    /// True: each stage of a pipeline holds, for all microbatches of a step, the states that it receives and sends and
+    /// the gradients that come back; the last stage holds all logits. `torch.distributed.pipelining` of PyTorch 2.6
+    /// does so. False: messages are freed as soon as they have been used.
+    bool keeps_messages = false;
 
     [[nodiscard]] std::uint64_t bits_of_gathered() const { return gathered_bits == 0 ? bits.weights : gathered_bits; }
 };
@@ -603,7 +623,7 @@ struct rank_memory {
     std::uint64_t cache = 0;
     /// Bytes of temporary buffers: with sharded weights the gathered weights of two layers and the gradients of one;
     /// the copies of tokens that experts' ranks exchange for a layer; the activations of the layer that is computed
-    /// again; and buckets of gradients.
+    /// again; buckets of gradients; and messages between stages with `keeps_messages`.
     std::uint64_t buffers = 0;
     std::uint64_t host = 0;             ///< bytes of optimizer state that lie on the host; not part of `total()`
     std::uint64_t optimizer_moved = 0;  ///< bytes that an optimizer step reads and writes
@@ -807,11 +827,13 @@ inline void put_states(std::span<const model_part> parts, const parallel_layout&
 struct buffer_sums {
     std::uint64_t layer = 0;   ///< elements of the largest layer's weights
     std::uint64_t copies = 0;  ///< elements of the copies of tokens that a layer's experts exchange
+    std::uint64_t states = 0;  ///< elements that a stage receives from the stage before it, for one microbatch
     uint128 again_bits = 0;    ///< bits of the activations of one layer that the backward computes again
 
     void add(const buffer_sums& other) {
         layer = std::max(layer, other.layer);
         copies = std::max(copies, other.copies);
+        states = std::max(states, other.states);
         again_bits = std::max(again_bits, other.again_bits);
     }
     /// Returns the bytes of a rank's buffers. Of the rank's `parameters` weights, `trainable` have gradients.
@@ -833,6 +855,21 @@ struct buffer_sums {
             bits += static_cast<std::uint64_t>(again_bits);
         }
         return std::uint64_t{bits} / 8;
+    }
+    /// Returns the bytes that a stage holds with `keeps_messages`, from the sums of its chunks.
+    [[nodiscard]] std::uint64_t bytes_of_messages(const parallel_sizes& sizes, std::uint64_t stage,
+                                                  std::span<const chunk_sums> chunks,
+                                                  const memory_options& options) const {
+        const std::uint64_t last = sizes.pp * sizes.vpp - 1;
+        checked amount(0, "buffers");
+        for (std::size_t i = 0; i < chunks.size() && options.keeps_messages && last != 0; ++i) {
+            const std::uint64_t chunk = stage + i * sizes.pp;
+            // A stage receives states, sends states, and receives their gradients.
+            const std::uint64_t messages = (chunk != 0 ? 1U : 0U) + (chunk != last ? 2U : 0U);
+            amount += checked(states, "buffers") * messages;
+            amount += chunk == last ? chunks[i].logits : 0;
+        }
+        return std::uint64_t{amount * options.microbatches * options.bits.activations} / 8;
     }
 };
 
@@ -865,14 +902,24 @@ inline void put_recomputed(std::span<const model_part> parts, const batch_units&
     });
 }
 
-/// Raises the sizes in `into` to those of the largest layer of a rank: the weights of a layer, and the copies of tokens
-/// that its experts exchange.
+/// Raises the sizes in `into` to those of the largest layer of a rank: the weights of a layer, the copies of tokens
+/// that its experts exchange, and the states that it reads.
 inline void put_buffers(std::span<const model_part> parts, const parallel_sizes& sizes, const batch_units& units,
-                        buffer_sums& into) {
+                        bool sequence_parallel, buffer_sums& into) {
     for_each_run(parts, [&](std::span<const model_part> run) {
         buffer_sums own;
         for (const model_part& part : run) {
             const moved_elements moved(part.cost, units);
+            std::uint64_t width = 0;
+            const cost_entry* const reader =
+                part.elsewhere || part.first_layer == no_layer || part.role != part_role::layer
+                    ? nullptr
+                    : reader_of_stream(part.cost, width);
+            if (reader != nullptr) {
+                const std::uint64_t all = checked(width, "buffers") * units.count(part.cost, *reader);
+                const std::uint64_t tp = sequence_parallel ? sizes.tp : 1;
+                own.states = std::max(own.states, all / tp + (all % tp != 0 ? 1 : 0));
+            }
             for (const cost_entry& entry : part.cost.entries()) {
                 own.layer = checked(own.layer, "buffers") + (part.elsewhere ? 0 : entry.parameters);
                 const bool leaves = sizes.ep > 1 || sizes.expert_tp() > 1;
@@ -922,11 +969,11 @@ inline void require_memory_options(const training_plan& plan, const memory_optio
 
 /// Returns the memory of a rank from its sums. `states` and `buffers` are sums over the rank, and `chunks` has the sums
 /// of each of its pipeline chunks. `layers` is the number of its layers. `most_held` is the largest number of bytes of
-/// activations that its schedule holds at once.
+/// activations that its schedule holds at once. `stage` is the rank's stage; `layout` may be that of another stage.
 [[nodiscard]] inline rank_memory memory_from(const state_sums& states, std::span<const chunk_sums> chunks,
                                              const buffer_sums& buffers, std::uint64_t most_held, std::uint64_t layers,
-                                             const parallel_layout& layout, const training_plan& plan,
-                                             const memory_options& options) {
+                                             std::uint64_t stage, const parallel_layout& layout,
+                                             const training_plan& plan, const memory_options& options) {
     rank_memory held;
     states.put_into(held, options);
     const bool trains = plan.counted != counted_passes::forward;
@@ -958,6 +1005,10 @@ inline void require_memory_options(const training_plan& plan, const memory_optio
         }
     }
     held.buffers = buffers.bytes(layout, options, trains, held.parameters, held.trainable);
+    if (trains) {
+        held.buffers =
+            checked(held.buffers, "memory") + buffers.bytes_of_messages(layout.sizes(), stage, chunks, options);
+    }
     return held;
 }
 
@@ -1008,9 +1059,9 @@ inline void require_memory_options(const training_plan& plan, const memory_optio
         const pipeline_order order(schedule, pp, sizes.vpp, microbatches);
         most_held = order.most_held(kept)[layout.coordinates().pp];
     }
-    detail::put_buffers(shared, sizes, units, buffers);
-    rank_memory held =
-        detail::memory_from(states, chunks, buffers, most_held, num_layers(shared, true), layout, plan, options);
+    detail::put_buffers(shared, sizes, units, options.ranks.tensor.sequence_parallel, buffers);
+    rank_memory held = detail::memory_from(states, chunks, buffers, most_held, num_layers(shared, true),
+                                           layout.coordinates().pp, layout, plan, options);
     held.unsaid = std::move(unsaid);
     return held;
 }

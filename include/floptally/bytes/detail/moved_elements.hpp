@@ -300,4 +300,18 @@ class moved_elements {
     mutable int depth_ = 0;
 };
 
+/// Returns the first entry of a part that is a matrix product with the hidden states, and sets `width` to the width of
+/// the hidden states. Returns null if no such entry has a known width.
+[[nodiscard]] inline const cost_entry* reader_of_stream(const cost& part, std::uint64_t& width) {
+    for (const cost_entry& entry : part.entries()) {
+        const bool reads =
+            meaning_of(entry.kind).operands == term_operands::matrix && entry.flow.reads == value::stream;
+        if (reads && entry.per_rank.padded_out != 0 && entry.what == accumulator::tokens) {
+            width = entry.padded / entry.per_rank.padded_out;
+            return &entry;
+        }
+    }
+    return nullptr;
+}
+
 }  // namespace floptally::detail
