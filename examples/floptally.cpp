@@ -2,11 +2,6 @@
 //
 // The program `floptally`.
 
-#include "program/run.hpp"
+#include "program/commands.hpp"
 
-extern const char* const floptally_full_version;  // written by CMake, with the commit
-
-int main(int argc, char** argv) {
-    floptally::detail::built_version = floptally_full_version;
-    return program::main(argc, argv);
-}
+int main(int argc, char** argv) { return program::run_program(argc, argv); }

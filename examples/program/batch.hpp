@@ -353,11 +353,12 @@ class read_input {
         const floptally::integer_view real = keep(*boundaries, "cu_seqlens", false);
         const auto slots = args_.text("cu-seqlens-padded");
         const auto num_real_seqs = args_.text("num-real-seqs");
+        const auto to_index = [](std::uint64_t number) { return static_cast<std::size_t>(number); };
         const auto real_alone = args_.text("cu-seqlens-real");
-        input_.boundaries = {
-            real, slots ? std::optional(keep(*slots, "cu_seqlens_padded", false)) : std::nullopt,
-            num_real_seqs ? parse_count(*num_real_seqs, "num_real_seqs", 0, real.size() - 1) : floptally::all_sequences,
-            real_alone ? std::optional(keep(*real_alone, "cu_seqlens_real", false)) : std::nullopt};
+        input_.boundaries = {real, slots ? std::optional(keep(*slots, "cu_seqlens_padded", false)) : std::nullopt,
+                             num_real_seqs ? to_index(parse_count(*num_real_seqs, "num_real_seqs", 0, real.size() - 1))
+                                           : floptally::all_sequences,
+                             real_alone ? std::optional(keep(*real_alone, "cu_seqlens_real", false)) : std::nullopt};
     }
 
     const arguments& args_;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/lists/list.hpp>
 #include <floptally/lists/vector.hpp>
 
 #include "catch2.hpp"
@@ -138,6 +139,25 @@ TEST_CASE("objects in the config reader's owning pointer keep their address and 
         CHECK(alive == 100);
     }
     CHECK(alive == 0);
+}
+
+TEST_CASE("elements that need more alignment than new gives stand at their own") {
+    struct alignas(64) wide {
+        std::uint64_t number;
+    };
+    const auto is_aligned = [](const wide& element) { return reinterpret_cast<std::uintptr_t>(&element) % 64 == 0; };
+    floptally::list<wide> numbers;
+    floptally::detail::specs::vector<wide> others;
+    for (std::uint64_t n = 0; n < 100; ++n) {
+        numbers.push_back({n}, "numbers");
+        others.push_back({n});
+    }
+    for (std::uint64_t n = 0; n < 100; ++n) {
+        CHECK(numbers[n].number == n);
+        CHECK(others[n].number == n);
+        CHECK(is_aligned(numbers[n]));
+        CHECK(is_aligned(others[n]));
+    }
 }
 
 }  // namespace vector_test

@@ -146,7 +146,7 @@ class kineto_reader : public nlohmann::json_sax<nlohmann::json> {
     [[nodiscard]] const std::string& rank() const { return rank_; }
 
   private:
-    static constexpr std::size_t no_list = std::size_t{1} << 40U;
+    static constexpr std::size_t no_list = ~std::size_t{0} / 2;  // deeper than any text nests
 
     bool set_field(const std::string& value) {
         if (is_distributed_ && depth_ == 2 && list_depth_ == no_list && key_ == "rank") {

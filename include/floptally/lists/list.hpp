@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <new>
 #include <type_traits>
 #include <utility>
 
+#include <floptally/lists/allocate.hpp>
 #include <floptally/lists/array_view.hpp>
 #include <floptally/text/error.hpp>
 
@@ -24,7 +24,7 @@ namespace floptally::inline v0_3 {
 /// bits.
 template <class T>
 class list {
-    static_assert(__is_trivially_copyable(T) && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+    static_assert(__is_trivially_copyable(T));
 
   public:
     constexpr list() = default;
@@ -75,6 +75,7 @@ class list {
         return elements_[size_++];
     }
 
+    /// Appends a value. If the list gets too long, throws an `error` that names `field`.
     constexpr T& push_back(const T& value, const char* field) {
         const T copy = value;  // a copy, because `value` may be an element of this list
         T& element = append(field);
@@ -176,7 +177,7 @@ class list {
             // comment on that line says what to do.
             larger = new T[count]{};  // use constant_cost for a constexpr cost
         } else {
-            larger = static_cast<T*>(::operator new(count * sizeof(T)));  // NOLINT(bugprone-sizeof-expression)
+            larger = detail::allocate<T>(count);
         }
         copy(elements_, size_, larger);
         release();
@@ -198,7 +199,7 @@ class list {
         if (std::is_constant_evaluated()) {
             delete[] elements_;
         } else {
-            ::operator delete(elements_);
+            detail::deallocate(elements_);
         }
     }
 

@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include <floptally/lists/allocate.hpp>
+
 /// @file
 /// `vector` and `owner`: small replacements of `std::vector` and `std::unique_ptr` for the code that reads model specs.
 /// The standard templates compile some fifty small functions for each of thirty types. With them a translation unit
@@ -16,8 +18,6 @@ namespace floptally::inline v0_3::detail::specs {
 /// A vector of any movable type. Appending may move its elements.
 template <class T>
 class vector {
-    static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
-
   public:
     vector() = default;
     vector(std::size_t count, const T& value) : vector() { resize(count, value); }
@@ -35,7 +35,7 @@ class vector {
     }
     ~vector() {
         clear();
-        ::operator delete(elements_);
+        deallocate(elements_);
     }
 
     /// Appends `value`, which may be an element of this vector.
@@ -88,13 +88,12 @@ class vector {
 
   private:
     void grow(std::size_t capacity) {
-        const std::size_t bytes = capacity * sizeof(T);  // NOLINT(bugprone-sizeof-expression): T may be a pointer
-        T* const larger = static_cast<T*>(::operator new(bytes));
+        T* const larger = allocate<T>(capacity);
         for (std::size_t i = 0; i < size_; ++i) {
             ::new (larger + i) T(static_cast<T&&>(elements_[i]));
             elements_[i].~T();
         }
-        ::operator delete(elements_);
+        deallocate(elements_);
         elements_ = larger;
         capacity_ = capacity;
     }

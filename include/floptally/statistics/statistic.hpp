@@ -29,7 +29,7 @@ namespace floptally::inline v0_3 {
 /// Any `statistic_type` struct converts to a `statistic`, whether the library's or your own:
 /// `statistic(dilated_window{4, 2})`. The statistic keeps the struct's parameters and a pointer to a table of the
 /// struct's functions. So one statistic works in host code, in constant expressions and in CUDA kernels.
-/// `mask::causal()` and the other functions of `mask` make attention masks (mask.hpp).
+/// `mask::causal()` and the other functions of `mask` make attention masks (statistics/mask.hpp).
 class statistic {
     // Private members come first: in a constant expression, clang can call a template only after the definition of the
     // template.
@@ -314,6 +314,6 @@ constexpr statistic::statistic()
     return mask.is<mask_statistics::band>() && mask.as<mask_statistics::band>().is_sliding_window();
 }
 
-static_assert(sizeof(statistic) == 32);
+static_assert(sizeof(statistic) == 24 + sizeof(void*));
 
 }  // namespace floptally
