@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import _interpreter  # first: it refuses what the extension cannot
 from . import _pickles  # makes `pickle` know classes of the extension
+from . import _notebook  # makes notebooks show classes of the extension
 from ._accelerators import Accelerator, MeasuredPeak, accelerator, accelerators, measure_peak
 from ._balance import Assignment
 from ._breakdown import View, Work

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ._html import picture
 from ._report import Report
 
 if TYPE_CHECKING:
@@ -114,6 +115,9 @@ class Comparison(Report):
         from .plots import comparison
 
         return comparison(self, theme=theme, path=path, **options)
+
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() + picture(self.plot, "FLOPs of each convention, as in the table")
 
     def __repr__(self) -> str:
         return f"<Comparison of {self._found['model_type']}: {len(self._found['conventions'])} conventions>"

@@ -34,7 +34,10 @@ from ._literals import (
 
 ArrayT = TypeVar("ArrayT")
 
+#: The version of floptally, such as "0.3.0". Between releases it has the commit: "0.3.0.dev0+g497262f".
 __version__: str
+#: The version of the counted numbers. Two releases with the same version count the same FLOPs and read each other's saved
+#: states.
 numbers_version: int
 
 # The keywords of a batch. Each may be left out or None. signatures.py lists them in the signature of a function that
@@ -556,6 +559,7 @@ class Cost:
         hidden_dropout: bool = False,
         attention_dropout: bool = False,
         weights_inside_experts: bool = False,
+        keep_gathered_inputs: bool = False,
         matrix_inputs: BlockFormat = "none",
         matrix_weights: BlockFormat = "none",
         frozen_weights: BlockFormat = "none",
@@ -566,6 +570,7 @@ class Cost:
         gathered_bits: int = 0,
         bucket_elements: int = 0,
         keep_gathered: bool = False,
+        keep_messages: bool = False,
         plan: Plan | None = None,
     ) -> Search:
         """Searches the parallel layouts of this model on a cluster for those that fit the memory. Sorts them by
@@ -601,9 +606,9 @@ class Cost:
             account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split,
             pipeline_model_parallel_layout, layer_split, optimizer, weight_bits, gradient_bits, activation_bits,
             cache_bits, logits_bits, cached_tokens, flash_attention, fused_elementwise, hidden_dropout,
-            attention_dropout, weights_inside_experts, matrix_inputs, matrix_weights, frozen_weights,
+            attention_dropout, weights_inside_experts, keep_gathered_inputs, matrix_inputs, matrix_weights, frozen_weights,
             recompute_modules, offload_modules, offload_layers, optimizer_offload, gathered_bits, bucket_elements,
-            keep_gathered: as in `Breakdown.fit`, for all layouts.
+            keep_gathered, keep_messages: as in `Breakdown.fit`, for all layouts.
             plan: which weights train. The search chooses the recompute.
         """
     def total_flops(
@@ -1094,6 +1099,7 @@ class Breakdown:
         hidden_dropout: bool = False,
         attention_dropout: bool = False,
         weights_inside_experts: bool = False,
+        keep_gathered_inputs: bool = False,
         matrix_inputs: BlockFormat = "none",
         matrix_weights: BlockFormat = "none",
         frozen_weights: BlockFormat = "none",
@@ -1104,6 +1110,7 @@ class Breakdown:
         gathered_bits: int = 0,
         bucket_elements: int = 0,
         keep_gathered: bool = False,
+        keep_messages: bool = False,
         network_gbps: float | Mapping[str, float] | None = None,
         memory_gib: float | None = None,
         reserve_gib: float = 0.0,
@@ -1144,6 +1151,8 @@ class Breakdown:
                 the backward.
             weights_inside_experts: True if the router's weights multiply inside the experts' activation (Megatron-Core),
                 so that results of experts are not kept.
+            keep_gathered_inputs: with `sequence_parallel`, matrices that need the tokens of all tensor-parallel ranks keep
+                them, as PyTorch's DTensor does. Megatron-Core gathers them again.
             matrix_inputs: format in which matrices of layers keep their inputs: "fp8", "fp8_blocks", "mxfp8" or "nvfp4".
             matrix_weights: format of the weights of layers' matrices. A rank holds them twice: for the forward and the
                 backward.
@@ -1159,6 +1168,8 @@ class Breakdown:
                 `gradient_as_bucket_view` copies all: pass 2**50. 0 if the gradients lie in the buckets.
             keep_gathered: under `zero="weights"` ranks keep all gathered weights and whole gradients during a step, as
                 FSDP2 does with `reshard_after_forward=False`.
+            keep_messages: pipeline stages hold the states and gradients that they exchange for all microbatches of a
+                step, as `torch.distributed.pipelining` of PyTorch 2.6 does. The last stage holds all logits.
             network_gbps: bandwidth at which a rank sends, in 10^9 bytes/s: one number for all groups, one for each
                 group {"tp": …, "dp": …}, or one for each kind of link {"within": …, "between": …} (nodes). Groups with
                 a bandwidth get a time.
@@ -1348,6 +1359,7 @@ class Totals:
     def percentile(self, percent: float) -> float:
         """Returns the step time in seconds that `percent` per cent of the steps did not exceed. The relative error is
         at most 0.79 %."""
+    def _repr_html_(self) -> str: ...
 
 class DeviceTally:
     """The base class of floptally.DeviceTally, which counts batches on a GPU. Use floptally.DeviceTally instead."""
@@ -1663,6 +1675,7 @@ class Meter(_Adds):
     @property
     def peak_quality(self) -> Quality:
         """How good the source of the accelerator's peak is: vendor_document, vendor_slide or third_party."""
+    def _repr_html_(self) -> str: ...
 
 def _pass_rates(
     passes: list[tuple[Any, ...]], seconds: float, gpu_seconds: float, peak_tflop: float

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._errors import Error
+from ._html import picture
 from ._report import Report
 from ._waterfall import bandwidths_of
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ._core import Breakdown, Cost
     from ._literals import LayoutFormat
 
@@ -157,6 +160,14 @@ class Search(Report):
         """
         explanation: str = json.loads(self._search(explain=layout)[3])["explanation"]
         return explanation
+
+    def _repr_html_(self) -> str:
+        def draw() -> Figure:
+            from .plots import layouts
+
+            return layouts(self)
+
+        return super()._repr_html_() + picture(draw, "Seconds and memory of each layout")
 
     def __repr__(self) -> str:
         return f"<Search: {self.fit} of {self.tried} layouts fit>"

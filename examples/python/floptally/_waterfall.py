@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._errors import Error, checked, shortened
-from ._html import to_html
+from ._html import picture, to_html
 from ._json import json_of, read_json
 from ._values import as_int, count, flag, flops, is_list, items_of, number, positive
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ._accelerators import Accelerator
     from ._core import Breakdown, ContextShards, MaskedTiles
     from ._literals import LayerSplit, Precision, Schedule, ZeroStates
@@ -444,7 +446,12 @@ class Waterfall:
         return Waterfall, (self._work, self._said, self._rate, self._measured)
 
     def _repr_html_(self) -> str:
-        return to_html(self._texts["cells"])
+        def draw() -> Figure:
+            from .plots import waterfall
+
+            return waterfall(self, width=6.0)
+
+        return to_html(self._texts["cells"]) + picture(draw, "The lines of the table as bars, from the peak to the MFU")
 
 
 def kept(arguments: Said) -> Said:

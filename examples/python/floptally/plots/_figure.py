@@ -112,9 +112,9 @@ def canvas(ax: Axes | None, width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def blank(width: float, height: float) -> Figure:
-    from matplotlib.figure import Figure
+    from ._picture import Picture
 
-    return Figure(figsize=(width, height), layout="constrained")
+    return Picture(figsize=(width, height), layout="constrained")
 
 
 def _figure_of(ax: Axes) -> Figure:
