@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the site has besides docs/: the README as its first page, the reference of the Python package, and links to files
-of the repository, which lead to FLOPTALLY_REPOSITORY of .ci/address where it is set and are plain names elsewhere."""
+"""What the site has besides docs/: the README as its first page, and the pages of docs/reference/ in its contents. Links to
+files of the repository lead to FLOPTALLY_REPOSITORY of .ci/address where it is set and are plain names elsewhere."""
 
 import os
 import pathlib
@@ -9,14 +9,6 @@ import re
 from mkdocs.structure.files import File
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-REFERENCE = """# Python reference
-
-From the comments of the package's stubs. C++ is [here](headers.md): every header, and its declarations.
-
-::: floptally
-
-"""
-MODULES = ("adopt", "callbacks", "distributed", "memory", "module_times", "plots", "sampler")
 STYLE = """.md-grid { max-width: 76rem; }
 .md-typeset table:not([class]) { font-size: .65rem; }
 .md-typeset table:not([class]) th, .md-typeset table:not([class]) td { padding: .45em .7em; min-width: 0; }
@@ -25,11 +17,23 @@ STYLE = """.md-grid { max-width: 76rem; }
 """
 
 
+def on_config(config):
+    """Adds docs/reference/ to the contents, first in the section Reference, in the order in which its first pages link to it."""
+    folder = ROOT / "docs/reference"
+    sections = []
+    for title, begin in (("C++", "cpp"), ("Python", "python")):
+        links = re.findall(rf"\]\(({begin}\w*\.md)\)", (folder / f"{begin}.md").read_text(encoding="utf-8"))
+        names = dict.fromkeys([f"{begin}.md", *links, *sorted(path.name for path in folder.glob(f"{begin}_*.md"))])
+        sections.append({title: [f"reference/{name}" for name in names]})
+    (section,) = [entry["Reference"] for entry in config.nav if isinstance(entry, dict) and "Reference" in entry]
+    section[:0] = sections
+    return config
+
+
 def on_files(files, config):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     readme = readme.replace("](docs/", "](").replace('"docs/', '"')
-    reference = REFERENCE + "\n".join(f"::: floptally.{name}\n" for name in MODULES)
-    for name, text in (("index.md", readme), ("reference.md", reference), ("site.css", STYLE)):
+    for name, text in (("index.md", readme), ("site.css", STYLE)):
         files.append(File.generated(config, name, content=text))
     return files
 
@@ -46,6 +50,9 @@ def on_page_markdown(markdown, page, config, files):
     markdown = re.sub(
         r'<picture>\s*<source[^>]*srcset="([^"]*)">\s*<img alt="([^"]*)" src="([^"]*)" width="(\d+)">\s*</picture>',
         r'![\2](\3#only-light){ width="\4" } ![\2](\1#only-dark){ width="\4" }', markdown)
-    if page.file.src_uri == "headers.md":
-        markdown = markdown.replace("\n", '\n\n<a href="cpp/annotated.html">Every declaration, with its comment</a>\n', 1)
+    if page.file.src_uri == "browser.md":
+        is_there = (ROOT / "build/browser/page/index.html").exists()
+        button = ('<a class="md-button md-button--primary" href="browser/index.html">Open the page</a>' if is_there
+                  else "This site was built without the page: run `.ci/browser`, then `.ci/site`.")
+        markdown = markdown.replace("\n", f"\n\n{button}\n", 1)
     return markdown

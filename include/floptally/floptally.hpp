@@ -4,7 +4,7 @@
 /// @file
 /// Counts the FLOPs and the MFU of a model's batch: all of `core.hpp`, and models, conventions and accelerators.
 ///
-/// Include the other public headers by name: `meter.hpp`, `report.hpp`, `waterfall.hpp`, … (docs/headers.md). All
+/// Include the other public headers by name: `meter.hpp`, `report.hpp`, `waterfall.hpp`, … (docs/reference/cpp.md). All
 /// public headers together take nine times as long to compile as this header alone.
 
 #include <floptally/text/macros_begin.hpp>

@@ -37,6 +37,8 @@ inline namespace FLOPTALLY_JSON_NAMESPACE {
 /// Reads a config from a file, or from the config.json in a folder. A `std::filesystem::path` converts to the argument,
 /// except on Windows. In the folder of a diffusers pipeline (with a model_index.json) `load_config` reads those models
 /// of the pipeline that `options` choose.
+///
+/// Throws `error` for a file that cannot be read or is no JSON, and for a config that cannot be counted.
 [[nodiscard]] FLOPTALLY_JSON_INLINE model_config load_config(const std::string& path, const read_options& options = {});
 
 /// Returns every `model_type` that `read_config` knows, floptally's own format last.

@@ -42,6 +42,7 @@ class context_shard {
     [[nodiscard]] constexpr bool is_known() const { return cp_ > several; }
     /// Returns the number of context-parallel ranks; 0 without a mark, 1 for the sum of several ranks' shards.
     [[nodiscard]] constexpr std::uint64_t cp() const { return cp_; }
+    /// Returns the index of the context-parallel rank.
     [[nodiscard]] constexpr std::uint64_t rank() const { return rank_; }
 
     /// Combines the marks of two tallies that are added. If the marks name different shards, the result is not marked

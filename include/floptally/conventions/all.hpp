@@ -20,6 +20,7 @@
 /// @file
 /// Every convention of the library, and a look-up by name.
 
+/// The conventions by which well-known tools count. Each is a constant: pass it to a `flop_counter`.
 namespace floptally::inline v0_3::conventions {
 
 // Conventions that treat every mask alike: they count L² pairs, L²/2 pairs, or no pairs.
@@ -117,6 +118,7 @@ namespace floptally::inline v0_3 {
 
 // The conventions of MaxText, before and since its change of July 2026.
 
+/// The function of the conventions of MaxText.
 namespace maxtext {
 
 /// Counts L²/2 pairs for a sequence of L tokens under causal windows, chunks and top-k masks. For masks that are not
@@ -179,6 +181,7 @@ inline constexpr convention maxtext_2026{
 
 // The conventions of Megatron-LM and its descendants: Megatron-Bridge and NeMo Automodel.
 
+/// The function of the convention of Megatron-Bridge.
 namespace megatron_bridge {
 
 /// Counts the attended pairs of a sliding window that is shorter than the sequence. For a longer window and a sequence
@@ -251,6 +254,7 @@ inline constexpr convention nemo_automodel_hybrid{.name = "nemo_automodel_hybrid
 
 }  // namespace conventions
 
+/// The function of the convention of Megatron-LM since October 2026.
 namespace megatron_2026_10 {
 
 /// Counts LK − K²/2 pairs for a sequence of L tokens under a top-k mask with K keys for each query. Otherwise counts
@@ -299,6 +303,7 @@ inline constexpr convention nemo_automodel_0_7{
 
 }  // namespace conventions
 
+/// The function of the convention of torchtitan.
 namespace torchtitan {
 
 /// For a sequence of n tokens, counts n² pairs, or n·min(n, W) under a sliding window of W keys. For compressed keys it
@@ -351,6 +356,7 @@ inline constexpr convention sglang{
 
 // The convention of recsys-examples.
 
+/// The function of the convention of recsys-examples.
 namespace recsys_examples {
 
 /// Counts h²/2 pairs for a history of h tokens and ignores windows. In its group of targets, a target counts only
@@ -409,6 +415,7 @@ inline constexpr convention torchtitan_2026{
 
 // The conventions of verl, until June 2026 and since July 2026.
 
+/// The function of the conventions of verl.
 namespace verl {
 
 /// For a sequence of n tokens and a sliding window of W keys, counts n·min(n, W)/2 pairs if the model also has layers
@@ -449,6 +456,7 @@ inline constexpr convention verl_2026{.name = "verl_2026"sv,
 
 // The convention of vLLM.
 
+/// The function of the convention of vLLM.
 namespace vllm {
 
 /// Counts n·min(n, W) pairs for a sequence of n tokens under a sliding window of W keys. Ignores other windows.

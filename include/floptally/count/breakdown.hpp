@@ -103,6 +103,7 @@ class breakdown {
     /// removes the mark.
     constexpr void mark_upper_bound(bool is = true) { is_upper_bound_ = is_upper_bound_ || is; }
 
+    /// Returns the components with their FLOPs, in the order of the model.
     [[nodiscard]] constexpr const list& components() const { return components_; }
 
     /// Returns the component of that name. Throws `error` for an unknown name.

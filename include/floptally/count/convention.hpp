@@ -134,11 +134,11 @@ using count_pairs_function = counted_statistics (*)(const statistic& attends, co
 /// A convention for counting FLOPs: settings, and one function that says which statistics count for a mask's pairs.
 /// Every report shows the name of its convention. To define your own convention, make a value of this type.
 struct convention {
-    std::string_view name;
-    std::string_view summary;
-    causal_pairs causal = causal_pairs::exact;
-    window_pairs windows = window_pairs::exact;
-    attention_backward backward = attention_backward::twice;
+    std::string_view name;                                    ///< the name that reports show: "exact", "megatron", …
+    std::string_view summary;                                 ///< what it counts, in one line
+    causal_pairs causal = causal_pairs::exact;                ///< the pairs of a causal mask
+    window_pairs windows = window_pairs::exact;               ///< the pairs of a sliding window
+    attention_backward backward = attention_backward::twice;  ///< the products of the attention core's backward
     term_set counted = products;        ///< the kinds of cost entries whose FLOPs count, such as products with weights
     std::uint8_t delta_rule_flops = 6;  ///< forward FLOPs for each element of a delta rule's state; the exact number is
                                         ///< 6
@@ -211,6 +211,8 @@ constexpr counted_statistics count_pairs(const statistic& attends, const convent
     return attends;
 }
 
+/// The conventions by which the library counts, as constants. `conventions::exact` is the default; include
+/// `conventions.hpp` for the others.
 namespace conventions {
 
 /// The library's own convention: every product counts once, over the attended pairs.

@@ -493,6 +493,9 @@ class flop_counter {
 };
 
 /// Returns the FLOPs of a batch: the dot product of a cost and a tally. To evaluate every step, keep a `flop_counter`.
+///
+/// Throws `error` if the tally was built without a mask that the model has: build it with the model's `masks()`. Throws
+/// `error` too if the cost needs a measured accumulator and the tally lacks it.
 [[nodiscard]] constexpr breakdown evaluate(const cost& model, const tally& batch,
                                            const convention& counted_as = conventions::exact,
                                            const training_plan& plan = {}) {

@@ -98,8 +98,8 @@ struct repeated_work {
 
 /// The plan of a training step: the passes that count, the work that is recomputed, and the weights that train.
 struct training_plan {
-    counted_passes counted = counted_passes::train;
-    floptally::recompute recomputed = recompute::none;
+    counted_passes counted = counted_passes::train;     ///< the passes that run: forward, backward or both
+    floptally::recompute recomputed = recompute::none;  ///< the part of the forward that the backward runs again
     /// True if attention runs as a fused kernel. Its backward computes QKᵀ again. The second QKᵀ counts as executed,
     /// never as useful.
     bool flash_attention = true;

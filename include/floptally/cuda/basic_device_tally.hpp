@@ -53,7 +53,7 @@ struct device_tally_options {
 ///
 /// The kernels are compiled for the statistics in `Statistics`, a `statistic_list`. For a mask that is not in this list
 /// the constructor throws `error` before any call to the device. `Api` makes the device calls
-/// (detail/device_accumulators.hpp).
+/// (cuda/detail/device_accumulators.hpp).
 template <class Statistics, class Api>
 class basic_device_tally {
   public:

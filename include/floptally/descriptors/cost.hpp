@@ -259,6 +259,7 @@ class cost {
 
     /// Returns the component names. Entries refer to a component by its index in this list.
     [[nodiscard]] constexpr const component_list& components() const { return table_.components; }
+    /// Returns the entries: the FLOPs for each token, pair, … of each component.
     [[nodiscard]] constexpr const entry_list& entries() const { return table_.entries; }
     /// Returns the weight names. Entries refer to a weight by its index in this list plus 1.
     [[nodiscard]] constexpr const weight_list& weights() const { return table_.weights; }

@@ -10,6 +10,7 @@
 /// those of each model's published config.json. `tests/descriptors/presets.test.cpp` checks their numbers of parameters
 /// and FLOPs.
 
+/// Published models as constants. Pass one to a `flop_counter` or a `meter`.
 namespace floptally::inline v0_3::presets {
 
 inline constexpr transformer<mha, gated_mlp> llama_2_7b{.hidden_size = 4096,

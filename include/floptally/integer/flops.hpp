@@ -28,8 +28,10 @@ concept comparable_integer = std::same_as<T, uint128> ||
 class flops {
   public:
     constexpr flops() = default;
+    /// Makes a number of FLOPs from an integer.
     constexpr explicit flops(uint128 value) noexcept : value_(value) {}
 
+    /// Returns the number as an integer of 128 bits.
     [[nodiscard]] constexpr uint128 value() const noexcept { return value_; }
     /// Returns the upper 64 bits of the number.
     [[nodiscard]] constexpr std::uint64_t high() const noexcept { return static_cast<std::uint64_t>(value_ >> 64); }

@@ -18,14 +18,18 @@ namespace floptally::inline v0_3 {
 /// states (HSDP).
 enum class parallel_axis : std::uint8_t { tp, cp, dp, pp, ep, expert_dp, etp, dp_replicate };
 
+/// The number of axes.
 inline constexpr std::size_t parallel_axis_count = 8;
+/// Names of the values of `parallel_axis`, in their order.
 inline constexpr const char* parallel_axis_names[parallel_axis_count] = {"tp", "cp",        "dp",  "pp",
                                                                          "ep", "expert_dp", "etp", "dp_replicate"};
 /// The axes whose sizes multiply to the world size.
 inline constexpr parallel_axis dense_axes[] = {parallel_axis::tp, parallel_axis::cp, parallel_axis::dp,
                                                parallel_axis::pp};
+/// The number of `dense_axes`.
 inline constexpr std::size_t dense_axis_count = 4;
 
+/// Returns the name of an axis: "tp", "dp_replicate", …
 [[nodiscard]] constexpr std::string_view name_of(parallel_axis axis) {
     return parallel_axis_names[static_cast<std::size_t>(axis)];
 }

@@ -29,6 +29,7 @@ enum class pipeline_schedule : std::uint8_t {
                   ///< a V; as much memory as 1F1B
 };
 
+/// Names of the values of `pipeline_schedule`, in their order.
 inline constexpr const char* pipeline_schedule_names[] = {"gpipe", "1f1b", "interleaved", "zero_bubble", "zb_v"};
 
 /// Returns whether a schedule computes the gradients of weights in separate passes.

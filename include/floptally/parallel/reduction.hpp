@@ -189,6 +189,7 @@ class microbatch_tally {
 
 /// A tag by which the caller states that all ranks have equal lengths. The library cannot check this.
 struct equal_lengths_t {};
+/// The tag itself: pass it to `tally_reduction::scaled`.
 inline constexpr equal_lengths_t equal_lengths{};
 
 namespace detail {

@@ -180,6 +180,7 @@ class statistic_scope {
     placement virtual_stages_ = placement::first;
 };
 
+/// The scopes that trainers use most, as constants.
 namespace scopes {
 
 /// The scope of values that are counted over whole sequences, such as those of cu_seqlens before any split. All ranks
@@ -205,6 +206,7 @@ inline constexpr statistic_scope own_routers =
 
 /// A tag by which the caller states that numerator and denominator of a ratio have different scopes on purpose.
 struct different_scopes_t {};
+/// The tag itself: pass it as the last argument of `ratio_scope`.
 inline constexpr different_scopes_t different_scopes{};
 
 /// The scopes of a ratio's numerator and denominator. If a loss sums its numerator over fewer ranks than its

@@ -18,6 +18,7 @@
 
 namespace floptally::inline v0_3 {
 
+/// The statistics that Megatron-Bridge counts instead of a mask's pairs.
 namespace megatron_bridge {
 
 /// n² for a sequence of n tokens that is at most as long as the sliding window; 0 for a longer one.
@@ -42,6 +43,7 @@ struct limited_by_window : mask_statistics::of_window<limited_by_window> {
 
 }  // namespace megatron_bridge
 
+/// The statistics that MaxText counts instead of a mask's pairs.
 namespace maxtext {
 
 /// L² − (L − W)² for a sequence of L tokens and a window of W tokens, or L² if L ≤ W. This is twice the number of pairs
@@ -97,6 +99,7 @@ struct best_compressed_squares {
 
 }  // namespace maxtext
 
+/// The statistics that recsys-examples counts instead of a mask's pairs.
 namespace recsys_examples {
 
 /// h² for a history of h tokens. The history has h(h + 1)/2 causal pairs, so h² is h less than twice their number.

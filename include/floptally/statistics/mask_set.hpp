@@ -46,8 +46,10 @@ class mask_set : public list<statistic> {
         include(value.in());
         return index;
     }
+    /// Adds a modality to the set.
     constexpr void include(modality which) { towers_ = static_cast<std::uint8_t>(towers_ | bit(which)); }
 
+    /// True if the model has sequences of this modality.
     [[nodiscard]] constexpr bool has(modality which) const { return (towers() & bit(which)) != 0; }
     /// If the set lacks a modality, throws an `error` that names `field`. Otherwise samples of that modality would be
     /// lost.

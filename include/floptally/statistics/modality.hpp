@@ -21,8 +21,9 @@ enum class modality : std::uint8_t {
     audio    ///< samples are `audio_clip`s of an audio tower
 };
 
-/// The number of modalities and their names.
+/// The number of modalities.
 inline constexpr std::size_t modality_count = 3;
+/// Names of the values of `modality`, in their order.
 inline constexpr const char* modality_names[modality_count] = {"text", "vision", "audio"};
 
 /// Returns "text", "vision" or "audio".

@@ -17,6 +17,7 @@
 /// The moments of a batch as statistics, and the accumulators that a caller measures. Every tally keeps the moments of
 /// every modality.
 
+/// The types of moments: sums that every tally has, such as Σ length and Σ length².
 namespace floptally::inline v0_3::moment_statistics {
 
 /// The number of sequences with at least one token.
@@ -84,6 +85,7 @@ struct crossed {
 
 }  // namespace floptally::moment_statistics
 
+/// The types of statistics that are no masks: patches, merged patches, blocks, and what the caller measures.
 namespace floptally::inline v0_3::unit_statistics {
 
 /// A named accumulator that the caller measures and adds with `tally::add_measured`: visits of experts, tokens of a

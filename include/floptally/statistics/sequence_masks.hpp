@@ -19,6 +19,7 @@
 /// with `past` cached tokens is at position past + i. Keys are at 0 … past + length − 1. Each closed form is checked by
 /// enumeration in tests/statistics/mask.test.cpp and proven in tests/proofs.
 
+/// The types of masks: what a `mask` contains. A class of your own needs the same members (`statistic_type`).
 namespace floptally::inline v0_3::mask_statistics {
 
 /// Returns the number of cached and new tokens of a sequence: past + length.

@@ -32,6 +32,7 @@ struct whole_blocks {
 
 }  // namespace floptally::unit_statistics
 
+/// Functions that make a statistic that is no mask. Pass it as the unit of a `cost_entry`.
 namespace floptally::inline v0_3::unit {
 
 /// Returns the statistic that counts the complete blocks of `ratio` tokens in a sequence.

@@ -26,6 +26,7 @@ class duration_histogram {
     static constexpr std::size_t buckets_per_octave = 64;
     static constexpr std::size_t bucket_count = octaves * buckets_per_octave;
 
+    /// Adds a duration in seconds.
     void add(double seconds) {
         if (!(seconds > 0) || seconds > std::numeric_limits<double>::max()) {
             detail::refuse("seconds", {"must be a finite number above 0, got ", std::to_string(seconds)});
@@ -36,11 +37,14 @@ class duration_histogram {
         ++count_;
     }
 
+    /// Returns the number of durations.
     [[nodiscard]] std::uint64_t count() const { return count_; }
+    /// Returns the shortest duration in seconds.
     [[nodiscard]] double min() const {
         require_any();
         return min_;
     }
+    /// Returns the longest duration in seconds.
     [[nodiscard]] double max() const {
         require_any();
         return max_;
@@ -65,6 +69,7 @@ class duration_histogram {
         return middle < min_ ? min_ : middle > max_ ? max_ : middle;
     }
 
+    /// Returns the number of durations in a bucket.
     [[nodiscard]] std::uint64_t bucket(std::size_t index) const { return buckets_.at(index); }
 
     /// Restores a histogram from the bucket counts of a checkpoint.

@@ -60,6 +60,7 @@ class goodput_clock {
         }
         started_ = now();
     }
+    /// True after `begin`.
     [[nodiscard]] bool has_begun() const noexcept { return started_.has_value(); }
 
     /// Adds time that was spent outside steps, under a name of your choice.
@@ -92,6 +93,7 @@ class goodput_clock {
     /// Returns the current time in seconds: `unix_seconds()`, unless another clock was passed to the constructor.
     [[nodiscard]] double time() const { return now(); }
 
+    /// Returns the state of the clock, for a checkpoint.
     [[nodiscard]] goodput_state state() const { return {wall_seconds(), now(), spent_}; }
 
     /// Continues the wall clock of a saved run. The time from the save to the start of this process counts under the

@@ -75,6 +75,7 @@ struct parameter_bytes {
     std::uint64_t optimizer = 0;  ///< bytes of the master weight, momentum and variance
 };
 
+/// The bytes of a parameter under well-known optimizers.
 namespace optimizers {
 
 /// Adam in mixed precision: 16-bit weight and gradient; master weight, momentum and variance in 32 bits

@@ -157,8 +157,10 @@ namespace detail {
 /// `on_errors(on_error::leave_out)` and add batches with `add`.
 class meter {
   public:
+    /// A function that returns seconds.
     using seconds_clock = any_function<double()>;
 
+    /// Makes a meter from a counter and the GPUs. Pass the number of GPUs that work on the batches that you add.
     meter(const flop_counter& model, metered_hardware hardware, seconds_clock clock = steady_seconds)
         : meter(model, std::move(hardware), rank_sum{}, std::move(clock)) {}
 
@@ -185,6 +187,7 @@ class meter {
         forget(run_);
     }
 
+    /// Makes a meter from a cost, a convention and a plan.
     meter(const cost& model, const convention& counted_as, const training_plan& plan, metered_hardware hardware,
           seconds_clock clock = steady_seconds)
         : meter(flop_counter(model, counted_as, plan), std::move(hardware), std::move(clock)) {}
@@ -208,6 +211,7 @@ class meter {
     meter(const meter&) = delete;  // a copy would count the open step twice
     meter& operator=(const meter&) = delete;
 
+    /// Opens a step and starts its clock. Throws `error` if a step is open.
     void begin_step() {
         if (in_step()) {
             throw error("step", "begins inside another step: call end_step() or discard_step() first");
@@ -220,6 +224,7 @@ class meter {
     /// Sets what happens to a step that cannot be counted. The default is `on_error::raise`.
     void on_errors(on_error how) { on_error_ = how; }
     [[nodiscard]] on_error on_errors() const { return on_error_; }
+    /// Returns how many steps were left out, and why the last one was.
     [[nodiscard]] const left_out_steps& left_out() const { return left_out_; }
 
     /// Adds a microbatch: `m.add([&](tally& batch) { batch.add_cu_seqlens(cu_seqlens); })`. Returns false if `count`
@@ -300,12 +305,14 @@ class meter {
         shut();
     }
 
+    /// True while a step is open.
     [[nodiscard]] bool in_step() const noexcept { return in_step_; }
 
     /// Throws the error that `end_step(seconds)` would throw for this time, for callers that check the time before they
     /// end the step.
     void require_seconds(double seconds) const { static_cast<void>(gpu_seconds_in(seconds)); }
 
+    /// Returns the totals of the step that ended last. Its rates are `rates(last_step())`.
     [[nodiscard]] const step_totals& last_step() const { return last_; }
     /// Returns the totals since the last `reset_interval`.
     [[nodiscard]] const step_series& interval() const { return interval_; }
@@ -315,10 +322,12 @@ class meter {
     /// Returns the times of the ranks since the last `reset_interval`; `run_ranks()` returns those of the whole
     /// process. Both have 0 steps if the meter cannot compare ranks: its `rank_sum` has no `max`.
     [[nodiscard]] const rank_spread& interval_ranks() const { return interval_ranks_; }
+    /// Returns the times of the ranks in the whole process.
     [[nodiscard]] const rank_spread& run_ranks() const { return run_ranks_; }
 
     /// Sets how long the run is. Logs then also show how much is left and when it ends.
     void set_budget(const run_budget& budget) { budget_ = budget; }
+    /// Returns the budget that `set_budget` has set; all 0 without one.
     [[nodiscard]] const run_budget& budget() const { return budget_; }
 
     /// The wall clock of the run and the time spent outside steps. Call `goodput().begin()` to start it.
@@ -434,7 +443,9 @@ class meter {
         left_out_.run = steps_left_out;
     }
 
+    /// Returns the counter of the model, its convention and its plan.
     [[nodiscard]] const flop_counter& model() const { return model_; }
+    /// Returns the GPUs: their number, their peak in TFLOP/s and its precision.
     [[nodiscard]] const metered_hardware& hardware() const { return hardware_; }
     /// Returns a text that says which GPUs the FLOPs and the time cover: "summed over 16 ranks", "of 1 GPU", "of all 8
     /// GPUs, as declared".
@@ -450,6 +461,7 @@ class meter {
         }
         precisions_ = std::move(precisions);
     }
+    /// Returns what `runs_in` has set; empty without it.
     [[nodiscard]] const std::optional<mixed_precision>& precisions() const { return precisions_; }
 
     /// Makes logs also show the MFU of a second convention. `other` must count the same model. If `other` needs
@@ -457,14 +469,15 @@ class meter {
     void shows_beside(flop_counter other) {
         for (const statistic& needed : other.masks()) {
             if (model_.masks().find(needed) == model_.masks().size()) {
-                detail::refuse(
-                    "masks",
-                    {other.counted_as().name, " counts ", needed.name(),
-                     ", which this meter's tallies do not keep: add this statistic to the model's cost by keep()"});
+                detail::refuse("masks", {other.counted_as().name, " counts ", needed.name(),
+                                         ", which this meter's tallies do not keep: make the meter of ",
+                                         other.counted_as().name, " and show ", model_.counted_as().name,
+                                         " beside it, or add the statistic to the cost by keep()"});
             }
         }
         beside_ = std::move(other);
     }
+    /// Returns the counter that `shows_beside` has set; empty without it.
     [[nodiscard]] const std::optional<flop_counter>& beside() const { return beside_; }
 
   private:

@@ -486,7 +486,7 @@ class candidate_search {
 /// If no convention explains the numbers under the plan of the step, the function tries the plans that a tool may
 /// assume (`assumed_plans`). Then it tries constant factors (`observed_factors`), and last an assumed plan with a
 /// factor. A number with few digits may match by chance. So factors are tried only for numbers of at least three
-/// digits, and a plan with a factor only for at least four digits.
+/// digits. A plan with a factor, and factors within 20 % of 1, are tried only for at least four digits.
 [[nodiscard]] inline std::vector<observed_candidate> matches_of(std::span<const observed_work> observed,
                                                                 const convention_comparison& model, const tally& batch,
                                                                 const observed_step& step = {}) {
@@ -501,7 +501,10 @@ class candidate_search {
     if (!found.empty() || !(width < three_digits)) {
         return found;
     }
-    const std::vector<observed_factor> factors = observed_factors(batch, step);
+    std::vector<observed_factor> factors = observed_factors(batch, step);
+    if (!(width < four_digits)) {
+        std::erase_if(factors, [](const observed_factor& factor) { return std::abs(factor.value - 1) < 0.2; });
+    }
     found = search.best_of(factors, [&search](const observed_factor& factor) { return search.by_plan(factor); });
     if (found.empty() && width < four_digits) {
         found = search.best_of(factors,

@@ -31,6 +31,7 @@ struct step_totals {
     /// False if the peak of any step is unknown. There is then no MFU.
     [[nodiscard]] bool has_peak() const { return steps == 0 || peak_tflop > 0; }
 
+    /// Returns the FLOPs of all steps in one view.
     [[nodiscard]] flops total(view seen) const {
         return seen == view::useful ? useful : seen == view::padded ? padded : executed;
     }

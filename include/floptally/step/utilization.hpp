@@ -24,17 +24,17 @@ namespace floptally::inline v0_3 {
 
 /// The time of a step, and the number and peak of its GPUs.
 struct measurement {
-    double seconds = 0;
-    std::uint64_t gpus = 0;
+    double seconds = 0;      ///< time of the step on the wall clock, above 0
+    std::uint64_t gpus = 0;  ///< GPUs that worked on the batch, at least 1
     double peak_tflops = 0;  ///< dense peak of one GPU, in 10¹² FLOP/s
 };
 
 /// The rates of a step.
 struct utilization {
-    double mfu = 0;         ///< useful FLOPs ÷ (seconds x GPUs x peak): model FLOPs utilization, 0.412 is 41.2 %
-    double padded_mfu = 0;  ///< padded FLOPs ÷ (seconds x GPUs x peak)
-    double hfu = 0;         ///< executed FLOPs ÷ (seconds x GPUs x peak): hardware FLOPs utilization
-    double tflops_per_gpu = 0;
+    double mfu = 0;             ///< useful FLOPs ÷ (seconds x GPUs x peak): model FLOPs utilization, 0.412 is 41.2 %
+    double padded_mfu = 0;      ///< padded FLOPs ÷ (seconds x GPUs x peak)
+    double hfu = 0;             ///< executed FLOPs ÷ (seconds x GPUs x peak): hardware FLOPs utilization
+    double tflops_per_gpu = 0;  ///< useful FLOPs, in 10¹² FLOP/s of one GPU
     double tokens_per_second = 0;  ///< real tokens per second of all GPUs together; patches in a model without text
     std::string_view doubt{};      ///< why these rates cannot be right (`doubt_of`); empty if they can
 };
@@ -158,7 +158,11 @@ struct work_rates {
 
 }  // namespace detail
 
-/// Returns the MFU, padded MFU and HFU of a step relative to one peak.
+/// Returns the MFU, padded MFU and HFU of a step relative to one peak. `work` is the FLOPs of `batch`, and `batch`
+/// gives the tokens.
+///
+/// Throws `error` if seconds, gpus or the peak is not above 0, or if no GPU has that peak. The peak is in TFLOP/s: pass
+/// 989, not 989e12. Rates that cannot be right are no error: then `utilization::doubt` says why.
 [[nodiscard]] constexpr utilization utilize(const breakdown& work, const tally& batch, const measurement& step) {
     const detail::work_rates rates = detail::rates_over(work, step);
     const auto tokens =

@@ -27,10 +27,13 @@ namespace floptally::inline v0_3 {
 /// ("cu_seqlens[2]"), a statistic ("squares").
 class error : public std::runtime_error {
   public:
+    /// Makes an error whose text is "FIELD: PROBLEM".
     [[gnu::cold, gnu::noinline]] error(std::string_view field, std::string_view problem)
         : std::runtime_error(detail::printable(detail::text_of({field, ": ", problem}))), field_length_(field.size()) {}
 
+    /// Returns the name of the input that is wrong.
     [[nodiscard]] std::string_view field() const noexcept { return std::string_view(what()).substr(0, field_length_); }
+    /// Returns what is wrong with it, and what to do.
     [[nodiscard]] std::string_view problem() const noexcept {
         return std::string_view(what()).substr(field_length_ + 2);
     }
