@@ -15,6 +15,7 @@
 #include <floptally/step/meter.hpp>
 
 #include "catch2.hpp"
+#include "error_of.hpp"
 #include "markdown.hpp"
 
 // clang-format off
@@ -113,6 +114,27 @@ TEST_CASE("the example of docs/cpp.md makes a meter from a model, a plan and an 
     steps.end_step(1.2);   // seconds, or nothing for the clock's
     const double mfu = rates(steps.last_step()).mfu;
     CHECK(std::abs(mfu - 421.651971833856 / 1.2 / 989) < 1e-12);
+}
+
+TEST_CASE("the errors on docs/cpp.md are those that the lines throw") {
+    const flop_counter model(presets::llama_3_8b);
+    tally batch{model.masks()};
+    batch.add(sequence{.length = 8192});
+    const breakdown work = model.evaluate(batch);
+    const auto shown = [](const std::string& line, const std::string& message) {
+        INFO(message);
+        const std::string text = page();
+        CHECK(text.find("| `" + line + "` | `" + message + "` |\n") != std::string::npos);
+    };
+    shown(".peak_tflops = 989e12",
+          error_of([&] { return utilize(work, batch, {.seconds = 1, .gpus = 1, .peak_tflops = 989e12}); }));
+    shown(".seconds = 0", error_of([&] { return utilize(work, batch, {.seconds = 0, .gpus = 1, .peak_tflops = 989}); }));
+    const std::string unknown = error_of([] { return accelerator_named("H1000"); });
+    CHECK(unknown.starts_with("accelerator: "));
+    CHECK(unknown.find("nearest: H100 SXM") != std::string::npos);
+    const utilization rates = utilize(work, batch, {.seconds = 0.0029, .gpus = 1, .peak_tflops = 989});
+    CHECK_FALSE(rates.doubt.empty());
+    CHECK(page().find("no error: `rates.doubt` is `" + std::string(rates.doubt) + "`.") != std::string::npos);
 }
 
 TEST_CASE("docs/cpp.md shows a corrected line below each line that does not compile") {

@@ -13,18 +13,20 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 #: Pages that a program writes, and the first lines of tables that one writes into a page.
-GENERATED_PAGES = {"models.md", "headers.md"}
+GENERATED_PAGES = {"models.md"}
 GENERATED_TABLES = ("| part | fp64 |", "| convention | FLOPs |", "| accelerator, precision", "| how the source", "| source | date |")
 
 #: Which test runs the fenced blocks of a language, on which pages: on all of them where none is named.
 RUN_BY = (
-    ("cmake", "start.md extending.md", "tests/consumer/consumer.cmake"),
-    ("cmake", "cpp.md", "tests/consumer/without_packages.cmake"),
+    ("cmake", "install.md extending.md", "tests/consumer/consumer.cmake"),
+    ("cmake", "install.md", "tests/consumer/without_packages.cmake"),
+    ("cmake", "tutorial_cpp.md", "tests/consumer/tutorial.cmake"),
     ("cmake", "cuda.md", "tests/cuda/page.cmake"),
     ("console", "", "tests/readme.test.cpp"),
     ("cpp", "", "tests/snippets.test.cpp"),
     ("cpp", "README.md", "tests/readme.test.cpp"),
     ("diff", "python.md", "tests/python/test_adopt.py"),
+    ("diff", "megatron.md verl.md", "tests/python/test_how_to_trainers.py"),
     ("json", "specs.md", "tests/config/floptally_format.test.cpp"),
     ("log", "meter.md", "tests/step/throughput_log.test.cpp"),
     ("output", "", "tests/python/shown.py"),
@@ -45,28 +47,31 @@ INDENTED = {
     "command_line.md": "the form of JSON and of errors: tests/program.test.cpp",
     "contributing.md": "builds, which CI does",
     "cuda.md": "installs and builds of other machines, and an error's text",
+    "install.md": "installs: the table on the page says when each was tried",
     "specs.md": "one page, put together and read by tests/spec_language/spec.test.cpp",
     "parallel.md": "a formula",
     "search.md": "what tests/benchmark/rank_layouts.cpp prints",
-    "start.md": "installs, which CI does",
+    "start.md": "the install, which CI does, and Prometheus's settings, tried on 2026-12-01",
+    "tutorial_cpp.md": "commands, which tests/consumer/tutorial.cmake runs, and Prometheus's settings, tried on 2026-12-01",
 }
 
 #: Pages that name what is not the project's: types that no page reads, and what was called otherwise.
 WITHOUT_NAMES = GENERATED_PAGES | {"changelog.md", "limitations.md"}
 #: Names in `code` that are others': of trainers, frameworks and tools, or that stand for any.
 NAMES_OF_OTHERS = set("""
-        AXES CPMAddPackage engine_workers PERF_ANALYSIS SUFFIX SUFFIX_OF_TWO_SIDES _ref _transformers a_statistic b_statistic
+        AXES CMAKE_PREFIX_PATH CPMAddPackage Catch2WithMain engine_workers PERF_ANALYSIS SUFFIX SUFFIX_OF_TWO_SIDES _ref _transformers a_statistic b_statistic
     chunked_nll cu13     deep_ep device_kind finetune fsdp_utils fwd_logprobs_values_reward
     get_data_parallel_group group_of_sample     grpo_fast helper lm_policy make_experience metric_logger
     ncclCommSplit num_microbatches num_processes observability     old_log_probs policy_train ppo_train
-    rank1 recompute_logp ref_log_probs_values ref_logp     scrape_configs
+    rank1 recompute_logp ref_log_probs_values ref_logp reinstall
     snapshot_rankNN_pPdDcCtT_stepS step_generate step_train teacher_logp train_fsdp2 train_metric_utils
     train_step train_utils use_sparse_loss with_context_parallel
 """.split())
 
 
 def pages():
-    return sorted((ROOT / "docs").rglob("*.md")) + [ROOT / "README.md"]
+    """All pages but the reference: tests/reference/ runs its examples, and .ci/site_hook.py puts its pages into the contents."""
+    return [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent.name != "reference"] + [ROOT / "README.md"]
 
 
 def words(path):
@@ -83,9 +88,10 @@ def without_code(text):
 
 
 def anchors(path):
-    """The anchors of a page's headings, as forges make them."""
-    found = set()
-    for heading in re.findall(r"(?m)^#+ (.*)$", without_code(path.read_text(encoding="utf-8"))):
+    """The anchors of a page's headings, as forges make them, and those that it sets itself."""
+    text = without_code(path.read_text(encoding="utf-8"))
+    found = set(re.findall(r'<a id="([^"]*)">', text))
+    for heading in re.findall(r"(?m)^#+ (.*)$", text):
         plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
         found.add(re.sub(r"[^\w\- ]", "", plain).replace(" ", "-"))
     return found
@@ -93,7 +99,7 @@ def anchors(path):
 
 def broken_links():
     """Links of all pages to a file that is not there, or to a heading that its page has not."""
-    for page in pages():
+    for page in [*pages(), *sorted((ROOT / "docs/reference").glob("*.md"))]:
         text = re.sub(r"`[^`\n]*`", "", without_code(page.read_text(encoding="utf-8")))
         for target in re.findall(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"", text):
             link = target[0] or target[1]

@@ -25,8 +25,8 @@ constexpr flops three_documents() {
 }
 static_assert(three_documents() == 370'374'931'906'560);
 
-// docs/start.md
-static_assert(presets::llama_3_8b.cost().parameters() == 8'030'261'248);
+// docs/tutorial_cpp.md
+static_assert(presets::mistral_7b.cost().parameters() == 7'241'732'096);
 
 // docs/cpp.md
 constexpr bool counts_llama() {

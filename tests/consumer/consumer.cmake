@@ -30,21 +30,27 @@ run(${CMAKE_COMMAND} --install ${BINARY} --prefix ${WORK}/prefix)
 build_and_run(find_package "consumer;reads_a_config" -DCMAKE_PREFIX_PATH=${WORK}/prefix -DWANTED_VERSION=${VERSION})
 build_and_run(add_subdirectory consumer -DFLOPTALLY_SOURCE=${SOURCE})  # that the reader links is seen when it is generated
 
-# The lines of docs/start.md, with the tree in place of the download.
+# The tree in place of the download.
 build_and_run(fetch_content consumer -DFETCHCONTENT_SOURCE_DIR_FLOPTALLY=${SOURCE})
 
-# The lines of CMake on the pages find a clone in the folder, or what was installed; tests/cuda/page.cmake builds cuda.md's.
-foreach(page IN ITEMS start.md extending.md)
+# The lines of CMake on the pages find a clone in the folder, or what was installed; without_packages.cmake has the archive,
+# tutorial.cmake builds the tutorial's, tests/cuda/page.cmake cuda.md's.
+foreach(lines IN ITEMS "install.md add_subdirectory" "install.md find_package" "extending.md find_package")
+    string(REPLACE " " ";" words "${lines}")
+    list(GET words 0 page)
+    list(GET words 1 begin)
     file(READ ${SOURCE}/docs/${page} text)
-    if(NOT text MATCHES "```cmake\n([^`]*)```")
-        message(FATAL_ERROR "docs/${page} has no lines of CMake")
+    if(NOT text MATCHES "```cmake\n(${begin}[^`]*)```")
+        message(FATAL_ERROR "docs/${page} has no lines of CMake that begin with ${begin}")
     endif()
-    file(WRITE ${WORK}/${page}/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)\nproject(page LANGUAGES CXX)\n"
+    set(here ${WORK}/${page}.${begin})
+    file(WRITE ${here}/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)\nproject(page LANGUAGES CXX)\n"
          "add_executable(trainer ${CMAKE_CURRENT_LIST_DIR}/main.cpp)\n${CMAKE_MATCH_1}")
-    file(CREATE_LINK ${SOURCE} ${WORK}/${page}/floptally SYMBOLIC)
-    run(${CMAKE_COMMAND} -S ${WORK}/${page} -B ${WORK}/${page}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX}
+    file(CREATE_LINK ${SOURCE} ${here}/floptally SYMBOLIC)
+    run(${CMAKE_COMMAND} -S ${here} -B ${here}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX}
         -DCMAKE_PREFIX_PATH=${WORK}/prefix)
 endforeach()
+
 
 find_program(PKG_CONFIG pkg-config)
 if(PKG_CONFIG)

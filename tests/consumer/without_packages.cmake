@@ -48,14 +48,14 @@ execute_process(COMMAND ${CMAKE_COMMAND} -E tar czf ${WORK}/floptally.tar.gz flo
                 WORKING_DIRECTORY ${WORK}/archive COMMAND_ERROR_IS_FATAL ANY)
 build_and_run(fetch_content -DFLOPTALLY_URL=${WORK}/floptally.tar.gz)
 
-# The lines of docs/cpp.md, with the archive next to the user's CMakeLists.txt.
-file(READ ${SOURCE}/docs/cpp.md page)
-if(NOT page MATCHES "```cmake\n([^`]*)```")
-    message(FATAL_ERROR "docs/cpp.md has no lines of CMake")
+# The lines of docs/install.md, with the archive next to the user's CMakeLists.txt.
+file(READ ${SOURCE}/docs/install.md page)
+if(NOT page MATCHES "```cmake\n(include.FetchContent.[^`]*)```")
+    message(FATAL_ERROR "docs/install.md has no lines of FetchContent")
 endif()
 file(WRITE ${WORK}/page/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)\nproject(page LANGUAGES CXX)\n"
      "add_executable(trainer ${CMAKE_CURRENT_LIST_DIR}/main.cpp)\n${CMAKE_MATCH_1}")
-file(COPY_FILE ${WORK}/floptally.tar.gz ${WORK}/page/floptally-${VERSION}.tar.gz)
+file(COPY_FILE ${WORK}/floptally.tar.gz ${WORK}/page/floptally.tar.gz)
 run(${CMAKE_COMMAND} -S ${WORK}/page -B ${WORK}/page/build ${compiler} ${no_packages})
 
 build_and_run(add_subdirectory -DFLOPTALLY_SOURCE=${SOURCE})

@@ -3,7 +3,7 @@
 
     python tests/python/shown.py    # writes what the blocks of README.md and docs/start.md print, and the program's
 
-It needs the installed package. Blocks of a trainer keep their output, whose numbers tests/python/test_start.py compares.
+It needs the installed package.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import tempfile
 from typing import Any, NamedTuple
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-#: Blocks that need a trainer, a model of PyTorch or a free port: tests/python/test_start.py runs them.
-OF_A_TRAINER = ("import datasets, peft", "import lightning")
+#: Blocks of start.md that need a model of PyTorch or a free port: tests/python/test_start.py runs them.
 OF_TORCH = ("from_torch(",)
 PORT = "9400"
 
@@ -77,11 +76,6 @@ def by_the_compiler(lines: str) -> str:
         return without_commit(subprocess.run([f"{source}.out"], capture_output=True, text=True).stdout)
 
 
-def count_one_step() -> str:
-    """What examples/count_one_step.cpp prints, from which a page cuts its lines."""
-    return by_the_compiler((SOURCE / "examples" / "count_one_step.cpp").read_text())
-
-
 def consoles(text: str) -> str:
     """A page with the program's output under each of its commands."""
 
@@ -97,11 +91,10 @@ def with_outputs(path: pathlib.Path) -> str:
     scope: dict[str, Any] = {"__name__": "a_script"}
     shown: list[tuple[Block, str]] = []
     for block in blocks(text):
-        if block.language == "python" and not any(word in block.lines for word in OF_A_TRAINER):
+        if block.language == "python":
             shown.append((block, printed(block.lines, path.name, scope)))
         elif block.language == "cpp":
-            is_cut = "int main" not in block.lines and "TEST_CASE" not in block.lines
-            shown.append((block, count_one_step() if is_cut else by_the_compiler(block.lines)))
+            shown.append((block, by_the_compiler(block.lines)))
         elif block.language == "sh" and "examples/floptally" in block.lines:
             arguments = shlex.split(block.lines.partition("examples/floptally")[2])
             shown.append((block, by_the_program(arguments)))

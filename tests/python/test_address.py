@@ -11,7 +11,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SAYS = ("pyproject.toml", "CITATION.cff", "docs/security.md", "README.md", "docs/start.md")
+SAYS = ("pyproject.toml", "CITATION.cff", "docs/security.md", "README.md", "docs/install.md")
 REPOSITORY, CONTACT = "https://forge.invalid/owner/floptally", "holes@forge.invalid"
 
 
@@ -44,7 +44,7 @@ def test_one_command_writes_the_address_of_the_repository_into_every_file_and_an
         assert (tree / "CITATION.cff").read_text().count(f"\nrepository-code: {REPOSITORY}\n") == 1
         assert (tree / "docs/security.md").read_text().count(f"write to <{CONTACT}>. A wrong") == 1
         assert (tree / "README.md").read_text().count(f"in a clone of {REPOSITORY}.\n") == 1
-        assert (tree / "docs/start.md").read_text().count(f"GIT_REPOSITORY {REPOSITORY} GIT_TAG main") == 1
+        assert (tree / "docs/install.md").read_text().count(f"GIT_REPOSITORY {REPOSITORY} GIT_TAG main") == 1
         assert set_address(tree, "--check")[0] == 0
     assert set_address(tree, "", "")[0] == 0
     assert {file: (tree / file).read_text() for file in empty} == empty

@@ -21,7 +21,10 @@ def checked_ranks(reduce: Any, convention: str, coefficients: int) -> int:
         raise Error("convention", compared)
     cost = getattr(reduce, "cost", None)
     if isinstance(cost, _core.Cost) and _core._coefficient_hash(cost, convention, reduce.plan) != coefficients:
-        raise Error("reduce", "was created for another model or plan than the meter: create both from the same cost and plan")
+        raise Error(
+            "reduce",
+            "was created for another model or plan than the meter: create both from the same cost and plan, Reduction(cost, plan=plan)",
+        )
     ranks: int = reduce.layout.world_size
     return ranks
 

@@ -158,7 +158,7 @@ class LightningMeter(MeterAdapter, Callback):
         if rank > 0 and self._reduce is None and not self.meter.reduces:
             text = (
                 f"Lightning's checkpoint has the totals of rank 0 alone: those of rank {rank} begin at the resume. For "
-                "totals of all ranks, pass reduce=floptally.distributed.Reduction(cost) to the meter"
+                "totals of all ranks, pass reduce=floptally.distributed.Reduction(cost) to LightningMeter"
             )
             self.note(text)
             warnings.warn(text, RuntimeWarning, stacklevel=2)
