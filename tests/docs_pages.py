@@ -7,6 +7,7 @@ has no link to the glossary, where no test runs a block that is not listed here 
 stands nowhere in the project.
 """
 
+import functools
 import pathlib
 import re
 import sys
@@ -87,6 +88,7 @@ def without_code(text):
     return re.sub(r"(?ms)^```.*?^```$", "", text)
 
 
+@functools.cache
 def anchors(path):
     """The anchors of a page's headings, as forges make them, and those that it sets itself."""
     text = without_code(path.read_text(encoding="utf-8"))
@@ -160,13 +162,14 @@ def dead_names():
         known.add(path.stem.replace(".", "_"))  # a target: tally.bench.cpp
         if path != pathlib.Path(__file__).resolve() and path.suffix not in (".png", ".svg", ".jsonl", ".tsv"):
             known.update(re.findall(r"[A-Za-z_]\w+", path.read_text(encoding="utf-8", errors="replace")))
+    of_anybody = known | NAMES_OF_OTHERS
     for page in pages():
         if page.name in WITHOUT_NAMES:
             continue
         for code in re.findall(r"`([^`\n]+)`", without_code(page.read_text(encoding="utf-8"))):
             for name in re.findall(r"[A-Za-z_]\w+", re.sub(r"^-D", "", code)):
                 seen.add(name)
-                if name not in known | NAMES_OF_OTHERS:
+                if name not in of_anybody:
                     yield f"{page.name}: `{code}`: {name} stands nowhere in the project"
     for name in sorted(NAMES_OF_OTHERS - seen | NAMES_OF_OTHERS & known):
         yield f"NAMES_OF_OTHERS: {name} is on no page, or is the project's"

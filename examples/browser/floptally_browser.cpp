@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <floptally/text/error.hpp>
+#include <floptally/core.hpp>
 
 #include "../program/commands.hpp"
 

@@ -642,3 +642,14 @@ def test_each_how_to_page_begins_with_a_question_and_every_block_shows_what_it_p
     for block in blocks(text):
         prints = "print(" in block.lines or "compare=True" in block.lines
         assert block.language in ("python", "diff") and (block.output is not None) == prints, block.lines
+
+
+def test_six_flops_for_each_parameter_and_slot_are_the_padded_mfu_of_the_second_convention() -> None:
+    meter = floptally.Meter(floptally.cost(MISTRAL), gpus=1, accelerator=H100, beside="hf_6nd")
+    with meter.step(0.9):
+        meter.add(lengths=[1000, 3000], row_length=4096)
+    scalars = meter.scalars()
+    six = 6 * floptally.cost(MISTRAL).parameters - 6 * 32000 * 4096  # the Trainer leaves out the embedding
+    for name, tokens in (("mfu_hf_6nd_pct", 4000), ("mfu_hf_6nd_padded_pct", 8192)):
+        assert scalars[f"train/{name}"] == pytest.approx(100 * six * tokens / 0.9 / 989e12, rel=1e-3), name
+        assert all(f"`{name}`" in text_of(page) for page in ("hugging_face.md", "trl_lora.md"))

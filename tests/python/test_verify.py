@@ -59,7 +59,8 @@ def others(made: floptally.Verification) -> dict[str, int]:
 
 def check_sums(made: floptally.Verification) -> None:
     components = made.components.values()
-    apart = sum(made.differences.get(name, 0) for name in ("recompute", "constants", "grouped_convolutions"))
+    reasons = ("recompute", "constants", "grouped_convolutions", "input_gradients")
+    apart = sum(made.differences.get(name, 0) for name in reasons)
     assert sum(one.pytorch for one in components) == made.pytorch - apart
     assert sum(one.counted for one in components) == made.counted
     assert sum(one.exact for one in components) == made.exact
@@ -166,6 +167,93 @@ def test_verification_of_a_lora_model_counts_the_matmuls_of_lora_training() -> N
     result = floptally.verify(model, padded_batch())
     assert result.equal and result.pytorch == result.counted
     assert result.exact < floptally.flops(base.config, **callbacks.batch_arguments(padded_batch())).total
+
+
+EVERY_LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+PACKED = [5, 3, 4]
+
+
+def checkpointed_lora(targets: list[str], reentrant: bool, attention: str = "sdpa") -> Any:
+    """A LoRA model of rank 3 under checkpointing. PEFT makes the first layer's inputs need a gradient."""
+    peft = pytest.importorskip("peft")
+    kind = transformers.LlamaForCausalLM
+    base = kind._from_config(kind.config_class(**DECODER), attn_implementation=attention)
+    base.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": reentrant})
+    return peft.get_peft_model(base, peft.LoraConfig(r=3, target_modules=targets)).train()
+
+
+def packed_batch() -> dict[str, Any]:
+    positions = torch.cat([torch.arange(length) for length in PACKED])[None]
+    return {"input_ids": torch.randint(5, 90, positions.shape), "position_ids": positions}
+
+
+@pytest.mark.parametrize("rows", ["padded", "packed"])
+@pytest.mark.parametrize("reentrant", [False, True])
+@pytest.mark.parametrize("targets", [EVERY_LINEAR, ["q_proj", "v_proj"]])
+def test_verification_explains_checkpointing_of_a_lora_model(targets: list[str], reentrant: bool, rows: str) -> None:
+    model = checkpointed_lora(targets, reentrant)
+    batch = padded_batch() if rows == "padded" else packed_batch()
+    tokens = batch["input_ids"].numel()
+    result = floptally.verify(model, batch)
+    assert result.pytorch == counted_by_pytorch(model, batch)
+    assert result.equal and result.unexplained == 0
+    found = others(result)
+    # The gradient of the first layer's inputs: from queries, keys and values, and from the first matrix of their adapters.
+    adapters = sum(name in targets for name in ("q_proj", "k_proj", "v_proj"))
+    assert found.pop("input_gradients") == tokens * 2 * 32 * (32 + 16 + 16 + 3 * adapters)
+    plan = floptally.Plan(recompute="full", weights=floptally.cost(model).plan.weights)
+    again = floptally.flops(model, plan=plan, convention="torch_flop_counter", **callbacks.batch_arguments(batch)).executed.recompute
+    # Without reentrance the last products of both layers do not run again, since nothing needs their result.
+    stopped = 0 if reentrant else 2 * tokens * 2 * (3 * 32 if targets is EVERY_LINEAR else 48 * 32)
+    if rows == "packed":
+        more = tokens**2 - sum(length**2 for length in PACKED)
+        again += 2 * more * 2 * 2 * 32  # scores and values of two layers
+        assert found.pop("packed_rows") == 2 * more * 7 * 2 * 32
+    else:
+        assert all(one.difference == 0 for one in result.components.values())
+        check_sums(result)
+    assert found == {"recompute": again - stopped}
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+@pytest.mark.parametrize("targets", [["v_proj"], ["o_proj"], ["down_proj"]])
+def test_verification_explains_gradients_through_frozen_weights_before_the_first_adapter(targets: list[str], attention: str) -> None:
+    batch = padded_batch()
+    result = floptally.verify(checkpointed_lora(targets, True, attention), batch)
+    assert result.equal and set(others(result)) == {"recompute", "input_gradients"}
+    assert all(one.difference == 0 for one in result.components.values())
+    check_sums(result)
+
+
+def test_a_weight_that_trains_before_the_first_layer_leaves_no_gradient_without_use() -> None:
+    peft = pytest.importorskip("peft")
+    base = real("LlamaForCausalLM", DECODER)
+    base.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": True})
+    model = peft.get_peft_model(base, peft.LoraConfig(r=3, target_modules=["q_proj"], modules_to_save=["embed_tokens"])).train()
+    result = floptally.verify(model, padded_batch())
+    assert result.equal and set(others(result)) == {"recompute"}
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_verification_explains_gradients_through_frozen_layers_by_the_cost_that_it_is_given(reentrant: bool) -> None:
+    model = real("LlamaForCausalLM", DECODER)
+    for parameter in (*model.model.layers.parameters(), *model.model.embed_tokens.parameters()):
+        parameter.requires_grad_(False)
+    model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": reentrant})
+    model.enable_input_require_grads()
+    whole = floptally.cost({**model.config.to_dict(), "architectures": ["LlamaForCausalLM"]})  # does not know what trains
+    batch, frozen = padded_batch(), 2 * 33 * 2 * 32 * (32 + 16 + 16 + 32 + 3 * 48)  # the products of both layers with weights
+    core = 2 * 3 * 11**2 * 5 * 2 * 32  # five products of a fused kernel's backward, in both layers and for each row
+    read, given = floptally.verify(model, batch), floptally.verify(model, batch, cost=whole)
+    assert read.equal and read.differences["input_gradients"] == frozen + core and "frozen_weights" not in read.differences
+    assert given.equal and given.differences["frozen_weights"] == -frozen and "input_gradients" not in given.differences
+
+
+def test_a_cost_of_from_torch_has_the_gradients_that_run() -> None:
+    model, batch = checkpointed_lora(["q_proj", "v_proj"], False), {"input_ids": torch.randint(5, 90, (2, 11))}
+    cost = floptally.from_torch(model, batch, lengths=[5, 7, 9, 11, 13])
+    result = floptally.verify(model, batch, cost=cost)
+    assert result.equal and set(others(result)) == {"recompute"}
 
 
 class Convolution(torch.nn.Module):  # type: ignore[misc]
@@ -289,6 +377,25 @@ def test_training_continues_after_the_verification_of_the_first_batch(tmp_path: 
     trainer.train()
     assert counter.verification is not None and counter.verification.equal and others(counter.verification) == {}
     assert meter.run.steps == 2 and meter.run.useful == 2 * counter.verification.exact
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_the_trainer_meter_verifies_a_lora_model_under_checkpointing(tmp_path: Any, reentrant: bool) -> None:
+    peft = pytest.importorskip("peft")
+    base = transformers.LlamaForCausalLM(transformers.LlamaConfig(**DECODER))
+    model = peft.get_peft_model(base, peft.LoraConfig(r=3, target_modules=EVERY_LINEAR))
+    rows = [{"input_ids": list(range(5, 14)), "labels": list(range(5, 14))}] * 4
+    arguments = transformers.TrainingArguments(
+        str(tmp_path), max_steps=1, per_device_train_batch_size=2, report_to=[], use_cpu=True, save_strategy="no",
+        disable_tqdm=True, gradient_checkpointing=True, gradient_checkpointing_kwargs={"use_reentrant": reentrant},
+    )  # fmt: skip
+    trainer = transformers.Trainer(model, arguments, train_dataset=rows)
+    meter = floptally.Meter(floptally.cost(model), gpus=1, peak_tflops=1e-3)
+    counter = callbacks.TrainerMeter(meter, verify=True).attach(trainer)
+    trainer.train()
+    assert counter.verification is not None and counter.verification.equal
+    assert set(others(counter.verification)) == {"recompute", "input_gradients"}
+    assert [note for note in counter.notes if note.startswith("verified: ")] == [f"verified: {counter.verification.line}"]
 
 
 def counted_by_pytorch(model: Any, batch: dict[str, Any]) -> int:

@@ -464,7 +464,8 @@ TEST_CASE("a meter's second convention logs the same numbers as a separate meter
     meter m(folded(), two_gpus);
     CHECK(
         problem_of([&] { m.shows_beside(floptally::flop_counter(small_model(), floptally::conventions::maxtext)); }) ==
-        "masks: maxtext counts window_squares(3), which this meter's tallies do not keep: make the meter of maxtext and "
+        "masks: maxtext counts window_squares(3), which this meter's tallies do not keep: make the meter of maxtext "
+        "and "
         "show exact beside it, or add the statistic to the cost by keep()");
     CHECK(!m.beside());
 }

@@ -72,6 +72,10 @@ class Product:
     own_forward: int = 0  #: of `forward`: what FlopCounterMode alone does not count
     own_backward: int = 0  #: of `backward`: the same
     outside: int = 0  #: of `forward`: a convolution's positions beyond the length of its input, by its padding
+    #: Operands that need a gradient, and those of them that depend on no weight that trains.
+    with_gradient: int = 0
+    untrained: int = 0
+    input_gradients: int = 0  #: of `backward`: gradients of operands that depend on no weight that trains
 
 
 @dataclass
@@ -128,6 +132,12 @@ GIVEN = Tag(True, frozenset())  # input data: no parameter and no product went i
 def tag_of(tensor: torch.Tensor) -> Tag:
     found = getattr(tensor, "_floptally_tag", NOTHING)
     assert isinstance(found, Tag)
+    return found
+
+
+def reaches_training(tensor: torch.Tensor) -> bool:
+    """True if a tensor depends on a weight that trains. A gradient of any other tensor changes no weight."""
+    found: bool = getattr(tensor, "_floptally_trained", tensor.requires_grad)
     return found
 
 
@@ -266,6 +276,7 @@ class Recorder(TorchDispatchMode):
             with self:
                 return func.decompose(*args, **kwargs)
         out = call.out = func(*args, **kwargs)
+        self.follow_training(call)
         again = self.runs_again()
         if again is not None:  # values of constants decide nothing in a backward
             self.supposed.after(call)
@@ -483,6 +494,19 @@ class Recorder(TorchDispatchMode):
                 if base is not None and result.data:
                     base._floptally_tag = DATA  # type: ignore[attr-defined]
 
+    @staticmethod
+    def follow_training(call: Call) -> None:
+        """Records whether an operator's output depends on a weight that trains. A backward counts too: checkpointing
+        detaches its inputs there before it runs the forward again."""
+        trained = any(map(reaches_training, call.inputs))
+        for one in tensors_in(call.out):
+            one._floptally_trained = trained  # type: ignore[attr-defined]
+            base = one._base
+            if base is not None and trained and getattr(base, "_floptally_trained", None) is False:
+                schema = getattr(call.func, "_schema", None)
+                if schema is not None and schema.is_mutable:
+                    base._floptally_trained = True  # type: ignore[attr-defined]
+
     def follow_values(self, call: Call, name: str, product: Product | None) -> None:
         """Computes the values of an operator's output if the values of its operands are known. If the operator is a
         matrix product of attention, also finds the attended pairs.
@@ -591,6 +615,10 @@ class Recorder(TorchDispatchMode):
             known[-1].backward += left
             known[-1].groups_excess += excess
             known[-1].own_backward += own
+        for one in (*self.step.products, *self.again):
+            # A fused kernel computes all gradients or none. Any other product has one of equal FLOPs for each operand.
+            if one.untrained and (one.kind != "attention" or one.untrained == one.with_gradient):
+                one.input_gradients = (one.backward - one.groups_excess) * one.untrained // one.with_gradient
         self.put_back()
         for one in self.step.products:
             one.decides &= not one.seen and not one.is_attention
@@ -620,6 +648,7 @@ class Recorder(TorchDispatchMode):
             known.recomputed += one.forward
             known.backward += one.backward
             known.groups_excess += one.groups_excess
+            known.input_gradients += one.input_gradients
             known.own_backward += one.own_backward
             self.step.recomputed += one.forward
             self.step.own_recomputed += one.own_forward
@@ -680,7 +709,12 @@ def product_of(
             kind = "constant"
     weights = sorted(frozenset[str]().union(*(tag_of(operand).weights for operand in operands)))
     outside = flops_outside(flops, args) if name == "convolution" else 0
-    return Product("", name, kind, flops, dims, tuple(weights), 0, seen, outside=outside)
+    differentiated = [one for one in operands if one.requires_grad and torch.is_grad_enabled()]
+    untrained = [one for one in differentiated if not reaches_training(one)]
+    return Product(
+        "", name, kind, flops, dims, tuple(weights), 0, seen, outside=outside, with_gradient=len(differentiated),
+        untrained=len(untrained),
+    )  # fmt: skip
 
 
 def flops_outside(flops: int, args: tuple[Any, ...]) -> int:
@@ -994,6 +1028,7 @@ def run_step(
             for name, parameter in model.named_parameters():
                 parameter.grad = None
                 parameter._floptally_tag = Tag(False, frozenset((name,)))  # type: ignore[attr-defined]
+                parameter._floptally_trained = parameter.requires_grad  # type: ignore[attr-defined]
             with recorder, counter if checked else contextlib.nullcontext(), unwrapping:
                 with around or contextlib.nullcontext():
                     value = model(*args, **kwargs)
@@ -1018,6 +1053,7 @@ def run_step(
 
 def give_tag(tensor: torch.Tensor, tag: Tag) -> None:
     tensor._floptally_tag = tag  # type: ignore[attr-defined]
+    tensor._floptally_trained = False  # type: ignore[attr-defined]
     if tag.data and not tensor.is_floating_point() and not tensor.is_complex():
         tensor._floptally_choice = True  # type: ignore[attr-defined]
     if isinstance(tensor, NestedTensor):

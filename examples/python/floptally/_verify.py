@@ -35,6 +35,8 @@ MEANINGS = {
     "packed_rows": "documents of a packed sequence, which run here as one row under a mask: its square, not theirs",
     "recurrent_state": "the algorithm that ran a recurrent state, which multiplies otherwise than the recurrence",
     "frozen_weights": "gradients that frozen weights do not need, where the plan counts a step that trains them",
+    "input_gradients": "gradients that reach no weight that trains, as checkpointing with adapters computes them: "
+    "enable_input_require_grads() makes the first layer's inputs need a gradient",
     "padding": "slots without a real token",
     "no_formula": "products that PyTorch's FlopCounterMode has no formula for, or counts a quarter of since they are "
     "complex",
@@ -409,8 +411,6 @@ def _compared(
         library = with_every_operator(library)  # the difference is named below
     counted = library.flops(convention=convention, **keywords)
     exact = library.flops(**keywords)
-    groups = _groups(model, library, source, step)
-    lines = _matched(groups, counted, exact)
     named = {
         "recompute": step.recomputed - step.own_recomputed,
         "constants": sum(step.constants.values()),
@@ -419,6 +419,12 @@ def _compared(
     }
     pytorch = step.total - sum(step.unlike_pytorch.values())
     more = pytorch - counted.padded_total
+    says_what_trains = library.plan is not None and bool(library.plan.weights)
+    inputs = sum(one.input_gradients for one in step.products)
+    if says_what_trains or more - sum(named.values()) == inputs:
+        named["input_gradients"] = inputs
+    groups = _groups(model, library, source, step, without_inputs="input_gradients" in named)
+    lines = _matched(groups, counted, exact)
     outside = sum(
         one.outside * (one.forward + one.backward - one.groups_excess) // one.forward for one in step.products if one.outside
     )
@@ -435,7 +441,8 @@ def _compared(
     rows = _rows_of(batch)
     if more - sum(named.values()) and rows and {"cu_seqlens", "lengths"} & keywords.keys():
         named["packed_rows"] = library.flops(convention=convention, lengths=rows).padded_total - counted.padded_total
-    if more - sum(named.values()) and not all(parameter.requires_grad for parameter in model.parameters()):
+    all_train = all(parameter.requires_grad for parameter in model.parameters())
+    if more - sum(named.values()) and not all_train and not says_what_trains:  # else `library` leaves them out
         named["frozen_weights"] = sum(min(0, one.backward - one.groups_excess - _whole(one)) for one in step.products)
     states = {row.component for row in library.entries if row.kind in STATES}
     unlike = [line["name"] for line in lines if line["pytorch"] != line["counted"]]
@@ -507,9 +514,10 @@ def _rows_of(batch: Any) -> list[int]:
     return [int(shape[1])] * int(shape[0]) if len(shape) == 2 else []
 
 
-def _groups(model: Any, library: Cost, source: str, step: Any) -> list[Group]:
+def _groups(model: Any, library: Cost, source: str, step: Any, without_inputs: bool) -> list[Group]:
     """Returns a group for each module name with layer indices folded, with the module's FLOPs and the components that
-    it could be, by the names of its weights or of the module."""
+    it could be, by the names of its weights or of the module. without_inputs: True leaves out gradients that reach no
+    weight that trains."""
     from ._torch_entries import Names
 
     names = Names(model, None, None)
@@ -526,7 +534,8 @@ def _groups(model: Any, library: Cost, source: str, step: Any) -> list[Group]:
         is_weight = product.kind == "weight"
         folded = names.component(product.module)
         group = found.setdefault((folded, is_weight), Group())
-        group.add(folded, product.forward, product.backward - product.groups_excess)
+        left_out = product.groups_excess + (product.input_gradients if without_inputs else 0)
+        group.add(folded, product.forward, product.backward - left_out)
         group.own += product.own_forward + product.own_backward
         if source == "from_torch" and folded in components:
             group.places.add(folded)

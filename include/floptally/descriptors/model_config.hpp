@@ -64,6 +64,10 @@ inline constexpr std::string_view class_sizes_note = "config does not say all si
 inline constexpr std::string_view names_note = "config has two names of one size that differ: ";
 inline constexpr std::string_view head_note = "config names no architectures";
 inline constexpr std::string_view unread_size_note = "config has a size that is not read: ";
+inline constexpr std::string_view unread_note = "config has a key that is not read: ";
+/// The end of an `unread_note` whose key is nearly a key that is read and that the config lacks: "windwo (3); window is
+/// read".
+inline constexpr std::string_view nearest_is_read = " is read";
 
 }  // namespace detail
 

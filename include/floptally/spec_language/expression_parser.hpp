@@ -34,6 +34,10 @@ class expression_parser {
             from_.expect(":");
             a = node(op::choose, {a, b, read()});
         }
+        // In a row an "if" begins the condition.
+        if (const std::string_view hint = foreign_hint(from_.rest()); !hint.empty() && from_.peek() != 'i') {
+            from_.fail({"expected an operator or the end of the expression before ", from_.next(), hint});
+        }
         --depth_;
         return a;
     }

@@ -30,6 +30,32 @@ namespace floptally::inline v0_3::detail::specs {
     return text;
 }
 
+/// A word or sign of other languages, and the end of an error that says what a spec has instead.
+struct foreign_word {
+    std::string_view word;
+    const char* hint;
+};
+inline constexpr foreign_word foreign_words[] = {{"=", "; write \"==\" to compare"},
+                                                 {"&&", "; write \"and\""},
+                                                 {"||", "; write \"or\""},
+                                                 {"if", "; write \"c ? a : b\" for a choice"},
+                                                 {"else", "; write \"c ? a : b\" for a choice"},
+                                                 {"true", "; write \"yes\""},
+                                                 {"false", "; write \"no\""},
+                                                 {"True", "; write \"yes\""},
+                                                 {"False", "; write \"no\""},
+                                                 {"None", "; write \"null\""}};
+/// Returns the hint of the word of other languages that a text begins with, or an empty text.
+[[nodiscard]] constexpr const char* foreign_hint(std::string_view text) {
+    for (const foreign_word& known : foreign_words) {
+        const char after = text.size() > known.word.size() ? text[known.word.size()] : '\0';
+        if (text.starts_with(known.word) && !(is_of_name(known.word.back()) ? is_of_name(after) : after == '=')) {
+            return known.hint;
+        }
+    }
+    return "";
+}
+
 /// Reads the words and signs of one line of a spec, from left to right. A line that ends in a comma continues on the
 /// next line, so its text may contain line ends and comments.
 class lexer {

@@ -97,8 +97,8 @@ struct spec_key {
     bool required = false;                  ///< true if the config must have the key
     bool each = false;                      ///< true if a list under this key must have one element for each layer
     bool numbers = false;                   ///< true if a list under this key must have integers from `least` to `most`
-    bool unsaid = false;                    ///< true if published configs often omit the key; then a report has no note
-                                            ///< that the key is missing
+    bool unsaid = false;                    ///< true if published configs often omit the key, or if a user's spec
+                                            ///< states its default; then a report has no note that the key is missing
     unsigned kinds = 0;
     std::int64_t least = 1;
     std::int64_t most = 0;

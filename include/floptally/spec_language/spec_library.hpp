@@ -94,8 +94,13 @@ class name_check {
         for (const block& own : read.blocks) {
             const bool replaces = any_base(read, [&](const spec& p) { return p.find_block(own.name) != nullptr; });
             if (!own.is_class && !replaces && !is_known(read, own.name, block_names, inner_blocks)) {
-                refuse(read, own.line, "has an unknown block", own.name,
-                       vector<std::string_view>(std::begin(block_names), std::end(block_names)));
+                std::string listed;
+                for (const std::string_view known : block_names) {
+                    append_item(listed, known);
+                }
+                const vector<std::string_view> all(std::begin(block_names), std::end(block_names));
+                spec_error(read.name, own.line,
+                           {"has an unknown block \"", own.name, "\"", nearest_hint(own.name, all), "; known: ", listed});
             }
         }
     }
@@ -186,6 +191,11 @@ class library {
             spec_error(file, 1, {"expected \"spec NAME\", and the text has no line: write a spec into it"});
         }
         user_count_ = specs_.size();
+        for (const owner<spec>& added : specs_) {
+            for (spec_key& key : added->keys) {
+                key.unsaid = key.unsaid || key.otherwise != no_expression;
+            }
+        }
     }
 
     /// Returns the user's specs with their bases, and marks them as not used. Throws if one of these specs defines an
@@ -277,6 +287,7 @@ class library {
         parse(like.text, {}, like.name);
         spec& moved = *moved_[at];
         moved.base = &base;
+        moved.keys = like.keys;  // of a user's spec too
         return moved;
     }
 

@@ -145,8 +145,21 @@ class evaluation {
         if (e.text == "causal" || e.text == "both") {
             return mask_value_of(e.text == "both" ? mask::bidirectional() : mask::causal());
         }
-        const auto names = names_in(&in_.model_spec(), &spec::definitions, &definition::name);
-        fail(e, {"unknown name \"", e.text, "\"", nearest_hint(e.text, names)});
+        fail(e, {"unknown name \"", e.text, "\"", name_hint(e.text)});
+    }
+    /// Returns the end of an error about an unknown name: how to write the key, function or mask of this name, otherwise
+    /// the nearest name.
+    [[nodiscard, gnu::cold, gnu::noinline]] std::string name_hint(std::string_view name) const {
+        bool is_unread = false;
+        const bool is_key = in_.find_key(name, &is_unread) != nullptr && !is_unread;
+        if (is_key || is_function(name)) {
+            return text_of({"; write ", is_key ? text_of({"\".", name, "\" for the key"}) : "",
+                            is_key && is_function(name) ? " or " : "",
+                            is_function(name) ? text_of({"\"", name, "(...)\" for the function"}) : ""});
+        }
+        const std::string hint = text_of({foreign_hint(name), report_mask_hint(name)});
+        return hint.empty() ? nearest_hint(name, names_in(&in_.model_spec(), &spec::definitions, &definition::name))
+                            : hint;
     }
     [[nodiscard]] value member(const expression& e) {
         const std::string_view wanted = where_.expressions[where_.operands[e.first]].text;

@@ -16,6 +16,25 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
+/// A mask that a spec writes in another way than reports do, which have `statistic::name`.
+struct report_mask {
+    std::string_view name;
+    const char* hint;
+};
+inline constexpr report_mask report_masks[] = {{"sliding_window", "; write \"window(n)\""},
+                                               {"window", "; write \"around(left, right)\""},
+                                               {"bidirectional", "; write \"both\""}};
+/// Returns how a spec writes a mask that has this name in reports, as the end of an error. Returns an empty text if the
+/// name is the same.
+[[nodiscard]] constexpr std::string_view report_mask_hint(std::string_view name) {
+    for (const report_mask& known : report_masks) {
+        if (known.name == name) {
+            return known.hint;
+        }
+    }
+    return {};
+}
+
 /// A call of a function of specs, with its arguments.
 struct function_call {
     scope& in;
@@ -38,7 +57,8 @@ struct function_call {
     }
     void takes(std::size_t least, std::size_t most) const {
         if (arguments.size() < least || arguments.size() > most) {
-            fail({"must have ", least, " to ", most, " arguments, got ", arguments.size()});
+            fail({"must have ", least, " to ", most, " arguments, got ", arguments.size(),
+                  arguments.size() > most ? report_mask_hint(name) : ""});
         }
     }
     [[nodiscard]] bool has(std::size_t at) const { return at < arguments.size() && !arguments[at].is_none(); }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -572,6 +573,12 @@ inline constexpr spec_function spec_functions[] = {{"window", 1, 1, evaluate_win
                                                    {"place", 2, 2, evaluate_place},
                                                    {"depth", 2, 2, evaluate_depth}};
 
+[[nodiscard]] inline bool is_function(std::string_view name) {
+    return statistic_called(name) != nullptr ||
+           std::any_of(std::begin(spec_functions), std::end(spec_functions),
+                       [name](const spec_function& known) { return known.name == name; });
+}
+
 [[nodiscard]] inline value call_function(const function_call& c) {
     for (const spec_function& function : spec_functions) {
         if (function.name == c.name) {
@@ -581,6 +588,9 @@ inline constexpr spec_function spec_functions[] = {{"window", 1, 1, evaluate_win
     }
     if (const statistic_table* table = statistic_called(c.name); table != nullptr) {
         return statistic_of_call(c, *table);
+    }
+    if (const std::string_view hint = report_mask_hint(c.name); !hint.empty()) {
+        c.fail({"unknown function", hint});
     }
     const std::string near = nearest_hint(c.name, spec_functions);
     vector<std::string_view> statistics;

@@ -30,7 +30,6 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
-inline constexpr std::string_view unread_note = "config has a key that is not read: ";
 /// Name of the spec whose `ignores` apply to every config. These `ignores` list keys that saved files of all types
 /// have.
 inline constexpr std::string_view spec_of_all = "base.saved";
@@ -288,7 +287,7 @@ class key_check {
         }
         notes_.push_back(text_of({is_size ? unread_size_note : unread_note, config.field(child.key), " (",
                                   config.shown(child), ")", says_nearest ? "; " : "",
-                                  says_nearest ? near : std::string_view(), says_nearest ? " is read" : ""}));
+                                  says_nearest ? near : std::string_view(), says_nearest ? nearest_is_read : std::string_view()}));
     }
     void add_size(const std::string& field, std::initializer_list<piece> problem) {
         constexpr std::size_t longest = 200;

@@ -117,7 +117,7 @@ class spec_parser {
   private:
     static void require_end(const lexer& from) {
         if (!from.at_end()) {
-            from.fail({"expected the end of the line before ", from.next()});
+            from.fail({"expected the end of the line before ", from.next(), foreign_hint(from.rest())});
         }
     }
 
@@ -169,7 +169,10 @@ class spec_parser {
     [[nodiscard]] std::size_t value(lexer& from) { return expression_parser(spec_, from).read(); }
 
     void open(std::string_view name, bool is_class, lexer& from) {
-        from.expect(":");
+        if (!from.take(":")) {
+            from.fail({"expected \":\" before ", from.next(),
+                       "; end the name of a block with \":\", and indent the rows of a block"});
+        }
         unique(spec_.find_block(name) != nullptr, name, from);
         spec_.blocks.push_back({.name = name, .is_class = is_class, .line = from.line()});
         block_ = &spec_.blocks.back();
@@ -294,7 +297,8 @@ class spec_parser {
                 return known.kinds;
             }
         }
-        from.fail({"expected a default, or number, real, flag, text, list, object or any, before ", from.next()});
+        from.fail({"expected a default such as 4096, yes or no, or number, real, flag, text, list, object or any, before ",
+                   from.next(), foreign_hint(from.rest())});
     }
     [[nodiscard]] static unsigned kinds_of(op operation) {
         return operation == op::number || operation == op::negate ? allowed::number
