@@ -59,6 +59,17 @@ def test_an_unread_config_key_that_is_not_a_size_is_only_a_note_by_default() -> 
         floptally.cost(config, strict=True)
 
 
+def test_a_misspelt_config_key_is_a_warning_that_names_the_key_that_is_read() -> None:
+    spec = "spec mine : llama\nwith window 1024\nsees = window(.window)\n"
+    config = {**LLAMA, "model_type": "mine"}
+    note = "config has a key that is not read: windwo (3); window is read"
+    with pytest.warns(floptally.AssumptionWarning) as warned:
+        cost = floptally.cost({**config, "windwo": 3}, spec=spec)
+    assert note in cost.assumptions and f"mine: {note}" in [str(one.message) for one in warned]
+    for keys in ({"windwo": 3, "window": 3}, {"is_gpu": True}):
+        assert not [text for text in floptally.cost({**config, **keys}, spec=spec).assumptions if "not read" in text]
+
+
 def test_each_assumed_config_size_gives_one_warning_at_the_line_of_the_call() -> None:
     config = {key: value for key, value in NEWER.items() if key not in ("architectures", "vocab_size")}
     with pytest.warns(floptally.AssumptionWarning) as warned:

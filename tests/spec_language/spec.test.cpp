@@ -142,7 +142,7 @@ TEST_CASE("line numbers of errors in a models file include the line of its raw-s
     const floptally::model_config read_model = read_by(file, config);
     const floptally::model_config known = floptally::read_config(parsed(config));
     CHECK(read_model.cost == known.cost);
-    CHECK(read_model.notes == known.notes);
+    CHECK(notes_but_sizes(read_model) == notes_but_sizes(known));
     const problem said = problem_of([&] { return read_by("R\"spec(\nspec my : llama\nh = nonsense\n)spec\"\n"); });
     CHECK(said.field == "spec my:3");
     // Two files one after the other are as two literals.
@@ -492,6 +492,27 @@ TEST_CASE("an error in a spec names the spec, the line and the word") {
         {"feed: gated inner ceil()\n", 2, "ceil"},
         {"feed: gated inner ciel(5)\n", 2, "nearest: ceil"},
         {"sees = chunks(5)\n", 2, "nearest: chunk"},
+        {"sees = sliding_window(5)\n", 2, "sliding_window: unknown function; write \"window(n)\""},
+        {"sees = window(5, 5)\n", 2, "got 2; write \"around(left, right)\""},
+        {"sees = bidirectional\n", 2, "unknown name \"bidirectional\"; write \"both\""},
+        {"sees = window\n", 2, "unknown name \"window\"; write \"window(...)\" for the function"},
+        {"with window 5\nsees = window\n", 3, "; write \".window\" for the key or \"window(...)\" for the function"},
+        {"with rank 5\nfeed: linear in h, out rank\n", 3, "unknown name \"rank\"; write \".rank\" for the key"},
+        {"with rank 5\nmore:\nlinear in h, out .rank\n", 4,
+         "; end the name of a block with \":\", and indent the rows"},
+        {"with tied true\n", 2, "expected a default such as 4096, yes or no, "},
+        {"with tied true\n", 2, "before \"true\"; write \"yes\""},
+        {"tied = false\n", 2, "unknown name \"false\"; write \"no\""},
+        {"ignores use_it True\n", 2, "before \"True\"; write \"yes\""},
+        {"sees = i % 2 = 1 ? both : causal\n", 2, "before \"= 1 ? both : causal\"; write \"==\" to compare"},
+        {"feed: gated inner 5 if i = 1\n", 2, "; write \"==\" to compare"},
+        {"require layers = 1: .num_hidden_layers must be 1\n", 2, "; write \"==\" to compare"},
+        {"tied = (layers = 1)\n", 2, "; write \"==\" to compare"},
+        {"tied = yes && no\n", 2, "; write \"and\""},
+        {"sees = both if i == 1 else causal\n", 2,
+         "before \"if i == 1 else causal\"; write \"c ? a : b\" for a choice"},
+        {"feed: gated inner 5 if i == 1 else 6\n", 2, "before \"else 6\"; write \"c ? a : b\" for a choice"},
+        {"extra: gated inner 5\n", 2, "has an unknown block \"extra\"; known: before, into_mixer, mixer, "},
         {"h = (3 +\n", 2, "expression"},
         {"h = 3 4\n", 2, "\"4\""},
         {"h = \"text\n", 2, "quote"},
@@ -505,7 +526,7 @@ TEST_CASE("an error in a spec names the spec, the line and the word") {
         {"require layers > 2: layers\n", 2, "\".\""},
         {"tied = yes and (3 has 4)\n", 2, "has"},
         {"see = both\n", 2, "nearest: sees"},
-        {"fed: gated inner 5\n", 2, "nearest: feed"},
+        {"fed: gated inner 5\n", 2, "\"fed\"; nearest: feed; known: before, "},
         {"encoder t5.encoder in encoder_config\n", 2, "\".\""},
         {"encoder t5.encoder in .\n", 2, "the name of a key"},
         {"encoder t5.encoder inside .encoder_config\n", 2, "inside"},
@@ -530,6 +551,60 @@ TEST_CASE("an error in a spec names the spec, the line and the word") {
     CHECK(whole("h = 3\n").field == "spec ?:1");
     CHECK_FALSE(whole("").text.empty());
     CHECK_FALSE(whole("# nothing\n").text.empty());
+}
+
+TEST_CASE("an error about a mask's name in reports says how a spec writes the mask") {
+    namespace specs = floptally::detail::specs;
+    for (const auto* table : floptally::detail::tables_in(floptally::library_masks{})) {
+        INFO(table->name);
+        CHECK((specs::is_function(table->name) || table->name == "hstu_part"));
+    }
+    for (const char* const name : floptally::mask_statistics::band::text_names) {
+        INFO(name);
+        CHECK(specs::report_mask_hint(name).empty() == (std::string_view(name) == "causal"));
+    }
+    for (const auto& known : specs::report_masks) {
+        const std::string_view hint = known.hint;
+        const std::string_view first = hint.substr(hint.find('"') + 1);
+        const std::string_view function = first.substr(0, first.find_first_of("(\""));
+        INFO(function);
+        CHECK((specs::is_function(function) || function == "both"));
+    }
+}
+
+TEST_CASE("a default in the user's own spec is not noted as assumed") {
+    const std::string specs =
+        "spec my : wide\nwith window 4, hidden_size 64\nsees = window(.window)\nspec wide : llama\nwith "
+        "num_hidden_layers 3\n"
+        "spec copy : llama as wide\n";
+    const auto notes = [&](const std::string& type, const std::string& keys) {
+        std::string all;
+        for (const std::string& note :
+             read_by(specs, "{'model_type': '" + type + "', 'vocab_size': 96, 'num_attention_heads': 4" + keys + "}")
+                 .notes) {
+            all += note.starts_with("config does not say") ? note : "";
+        }
+        return all;
+    };
+    const std::string ours = "config does not say all sizes: counted with the defaults of the class, ";
+    CHECK(notes("my", "") == ours + "intermediate_size 11008");
+    CHECK(notes("my", ", 'intermediate_size': 160") == "");
+    CHECK(notes("copy", ", 'intermediate_size': 160, 'hidden_size': 64") == "");
+    CHECK(notes("llama", ", 'intermediate_size': 160, 'hidden_size': 64") == ours + "num_hidden_layers 32");
+}
+
+TEST_CASE("an unread key is an assumption if its name is nearly that of a key that is read") {
+    const auto assumed = [](const std::string& keys) {
+        std::string all;
+        for (const std::string& note : floptally::assumptions_of(
+                 read_by("spec my : llama\nwith window 4\nsees = window(.window)\n", small_of("my").insert(1, keys)))) {
+            all += note.starts_with("config has a key") ? note : "";
+        }
+        return all;
+    };
+    CHECK(assumed("'windwo': 3, ") == "config has a key that is not read: windwo (3); window is read");
+    CHECK(assumed("'windwo': 3, 'window': 3, ") == "");
+    CHECK(assumed("'text': 'windwo is read', 'is_gpu': true, 'cache_size': 64, ") == "");
 }
 
 TEST_CASE("a config list with fewer entries than layers is an error that names the config key") {

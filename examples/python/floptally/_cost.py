@@ -64,7 +64,8 @@ def cost(
             config does not state.
 
     Warns (AssumptionWarning) if the count assumes a size: a default of the class, a head that the config does not name,
-    or, with strict=False, a key that names a size and is not read. `Cost.assumptions` lists these.
+    a key that looks like a misspelt key of the class, or, with strict=False, a key that names a size and is not read.
+    `Cost.assumptions` lists these.
 
     Raises:
         Error: for a config that cannot be counted. The error names the key.

@@ -298,7 +298,7 @@ class Recorder(TorchDispatchMode):
                 running = torch._C._current_autograd_node()
                 at = self.module_of_node.get(running._sequence_nr(), "") if running is not None else ""
                 self.step.uncounted[(at, name)] += 1
-            if flops and not self.repeats_forward(name, inputs, flops, own):
+            if flops and not self.repeats_forward(name, call.read, flops, own):
                 excess = excess_of_groups(formula, args, out) if formula and name == "convolution_backward" else 0
                 self.add_backward(name, flops, excess, own)
             return out
@@ -319,8 +319,8 @@ class Recorder(TorchDispatchMode):
             else:
                 self.add_product(product, module, node, inputs, again)
                 if not torch.is_grad_enabled():
-                    self.in_functions.setdefault((node, name, operands_of(inputs)), []).append(product)
-                    self.operands += [StorageWeakRef(one.untyped_storage()) for one in inputs]
+                    self.in_functions.setdefault((node, name, operands_of(call.read)), []).append(product)
+                    self.operands += [StorageWeakRef(one.untyped_storage()) for one in call.read]
         if name in ("_softmax", "_safe_softmax") and not again:
             elements, _ = self.step.softmax.get(module, (0, 0))
             self.step.softmax[module] = elements + inputs[0].numel(), len(self.step.products)

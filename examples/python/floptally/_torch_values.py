@@ -73,6 +73,12 @@ class Call:
     def name(self) -> str:
         return name_of(self.func)
 
+    @property
+    def read(self) -> list[torch.Tensor]:
+        """The inputs without the tensor that the result is written to (`out=`)."""
+        written = self.kwargs.get("out")
+        return [one for one in self.inputs if one is not written]
+
 
 class Values:
     """Keeps known values of fake tensors: those of constants, and of tensors computed from attention scores.

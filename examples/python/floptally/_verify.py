@@ -246,8 +246,14 @@ def _verified(
 
 def _kept_logits(batch: Any) -> int | None:
     """Returns the number of tokens whose logits the model computes, if the batch says so by transformers'
-    logits_to_keep: the last n tokens of each row, or a tensor of their indices. None for all tokens."""
+    logits_to_keep: the last n tokens of each row, or a tensor of their indices. None for all tokens.
+
+    TRL's fused lm_head leaves out the last token of each row, which predicts nothing. On a GPU it also leaves out
+    tokens without a label, but the step of `verify` runs as on a CPU.
+    """
     rows = _rows_of(batch)
+    if rows and batch.get("fused_lm_head") and batch.get("shift_labels") is None:
+        return sum(length - 1 for length in rows)
     logits: Any = batch.get("logits_to_keep") if rows else None
     if hasattr(logits, "numel"):
         return int(logits.numel()) * len(rows)
@@ -440,7 +446,9 @@ def _compared(
         named["sample_pairs"] = pairs
     rows = _rows_of(batch)
     if more - sum(named.values()) and rows and {"cu_seqlens", "lengths"} & keywords.keys():
-        named["packed_rows"] = library.flops(convention=convention, lengths=rows).padded_total - counted.padded_total
+        logits = {"logits": keywords["logits"]} if "logits" in keywords else {}
+        as_rows = library.flops(convention=convention, lengths=rows, **logits)
+        named["packed_rows"] = as_rows.padded_total - counted.padded_total
     all_train = all(parameter.requires_grad for parameter in model.parameters())
     if more - sum(named.values()) and not all_train and not says_what_trains:  # else `library` leaves them out
         named["frozen_weights"] = sum(min(0, one.backward - one.groups_excess - _whole(one)) for one in step.products)

@@ -99,8 +99,9 @@ class name_check {
                     append_item(listed, known);
                 }
                 const vector<std::string_view> all(std::begin(block_names), std::end(block_names));
-                spec_error(read.name, own.line,
-                           {"has an unknown block \"", own.name, "\"", nearest_hint(own.name, all), "; known: ", listed});
+                spec_error(
+                    read.name, own.line,
+                    {"has an unknown block \"", own.name, "\"", nearest_hint(own.name, all), "; known: ", listed});
             }
         }
     }

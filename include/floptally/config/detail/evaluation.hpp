@@ -14,6 +14,7 @@
 #include <floptally/config/detail/scope.hpp>
 #include <floptally/config/detail/value.hpp>
 #include <floptally/lists/vector.hpp>
+#include <floptally/spec_language/lexer.hpp>
 #include <floptally/spec_language/nearest.hpp>
 #include <floptally/spec_language/spec.hpp>
 #include <floptally/text/error.hpp>
@@ -147,8 +148,8 @@ class evaluation {
         }
         fail(e, {"unknown name \"", e.text, "\"", name_hint(e.text)});
     }
-    /// Returns the end of an error about an unknown name: how to write the key, function or mask of this name, otherwise
-    /// the nearest name.
+    /// Returns the end of an error about an unknown name: how to write the key, function or mask of this name,
+    /// otherwise the nearest name.
     [[nodiscard, gnu::cold, gnu::noinline]] std::string name_hint(std::string_view name) const {
         bool is_unread = false;
         const bool is_key = in_.find_key(name, &is_unread) != nullptr && !is_unread;

@@ -285,9 +285,10 @@ class key_check {
                       says_nearest ? "; nearest: " : "", says_nearest ? near : std::string_view()});
             return;
         }
-        notes_.push_back(text_of({is_size ? unread_size_note : unread_note, config.field(child.key), " (",
-                                  config.shown(child), ")", says_nearest ? "; " : "",
-                                  says_nearest ? near : std::string_view(), says_nearest ? nearest_is_read : std::string_view()}));
+        notes_.push_back(
+            text_of({is_size ? unread_size_note : unread_note, config.field(child.key), " (", config.shown(child), ")",
+                     says_nearest ? "; " : "", says_nearest ? near : std::string_view(),
+                     says_nearest ? nearest_is_read : std::string_view()}));
     }
     void add_size(const std::string& field, std::initializer_list<piece> problem) {
         constexpr std::size_t longest = 200;

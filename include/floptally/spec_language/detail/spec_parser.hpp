@@ -297,8 +297,9 @@ class spec_parser {
                 return known.kinds;
             }
         }
-        from.fail({"expected a default such as 4096, yes or no, or number, real, flag, text, list, object or any, before ",
-                   from.next(), foreign_hint(from.rest())});
+        from.fail(
+            {"expected a default such as 4096, yes or no, or number, real, flag, text, list, object or any, before ",
+             from.next(), foreign_hint(from.rest())});
     }
     [[nodiscard]] static unsigned kinds_of(op operation) {
         return operation == op::number || operation == op::negate ? allowed::number
