@@ -30,9 +30,11 @@ endfunction()
 foreach(program IN ITEMS count count_test config train ranks serve)
     between("${page}" "```cpp\n// ${program}.cpp\n" "```\n" lines rest)
     file(READ ${CMAKE_CURRENT_LIST_DIR}/tutorial/${program}.cpp expected)
+    # REUSE-IgnoreStart
     if(NOT "// SPDX-License-Identifier: Apache-2.0\n// ${program}.cpp\n${lines}" STREQUAL "${expected}")
         message(FATAL_ERROR "docs/tutorial_cpp.md: ${program}.cpp differs from tests/consumer/tutorial/${program}.cpp")
     endif()
+    # REUSE-IgnoreEnd
     file(WRITE ${here}/${program}.cpp "${lines}")
 endforeach()
 set(project "")
