@@ -518,10 +518,9 @@ inline void put_pipeline(std::span<const model_part> parts, const parallel_layou
         for (const boundary& cut : boundaries) {
             sends -= cut.is_before_others == forward && sends != 0 ? 1 : 0;
         }
-        std::uint64_t width = 0;
         for (std::size_t i = parts.size(); i-- > 0 && sends != 0;) {
             const bool is_layer = parts[i].first_layer != no_layer && parts[i].role == part_role::layer;
-            if (is_layer && reader_of_stream(parts[i].cost, width) != nullptr) {
+            if (is_layer && states_read_by(parts[i].cost, units).reader != nullptr) {
                 model_part last = parts[i];
                 last.first_layer += last.repeat - 1;
                 last.repeat = 1;
@@ -534,12 +533,10 @@ inline void put_pipeline(std::span<const model_part> parts, const parallel_layou
     }
     exchange_entries entries(all);
     for (const boundary& cut : boundaries) {
-        const cost_entry* reader = nullptr;
-        for (std::size_t i = cut.first; i < cut.last && reader == nullptr; ++i) {
-            std::uint64_t width = 0;
-            reader = reader_of_stream(all[i].cost, width);
-            if (reader != nullptr) {
-                const std::uint64_t states = checked(width, "bytes") * units.count(all[i].cost, *reader);
+        hidden_states states;
+        for (std::size_t i = cut.first; i < cut.last && states.reader == nullptr; ++i) {
+            states = states_read_by(all[i].cost, units);
+            if (states.reader != nullptr) {
                 const rank_group stages = layout.group(parallel_axis::pp);
                 const std::uint64_t stage = layout.coordinate(parallel_axis::pp);
                 const std::uint64_t pp = stages.size();
@@ -553,10 +550,10 @@ inline void put_pipeline(std::span<const model_part> parts, const parallel_layou
                     .between =
                         message_between_nodes(layout.rank(), stages[(stage + (cut.is_before_others ? 1 : pp - 1)) % pp],
                                               options.gpus_per_node)};
-                entries.put(i, all[i].cost, *reader, kind, states / tp + (states % tp != 0 ? 1 : 0));
+                entries.put(i, all[i].cost, *states.reader, kind, states.of_rank(tp));
             }
         }
-        if (reader == nullptr) {
+        if (states.reader == nullptr) {
             into.unsaid.emplace_back("pipeline");
         }
     }

@@ -850,21 +850,18 @@ class layout_predictor {
         communication sent;
         detail::exchange_entries entries(parts);
         for (std::size_t i = 0; i < parts.size(); ++i) {
-            std::uint64_t width = 0;
-            const cost_entry* const reader =
-                parts[i].elsewhere ? nullptr : detail::reader_of_stream(parts[i].cost, width);
-            if (reader != nullptr) {
-                const std::uint64_t states =
-                    std::uint64_t{checked(width, "bytes") * units.count(parts[i].cost, *reader)};
+            const detail::hidden_states states =
+                parts[i].elsewhere ? detail::hidden_states{} : detail::states_read_by(parts[i].cost, units);
+            if (states.reader != nullptr) {
                 for (const auto when :
                      {detail::exchange_moment::first_forward, detail::exchange_moment::backward_data}) {
-                    entries.put(i, parts[i].cost, *reader,
+                    entries.put(i, parts[i].cost, *states.reader,
                                 {.over = parallel_axis::pp,
                                  .operation = collective::send,
                                  .ranks = 2,
                                  .when = when,
                                  .bits = memory_.bits.activations},
-                                states / tp + (states % tp != 0 ? 1 : 0));
+                                states.of_rank(tp));
                 }
                 break;
             }

@@ -910,15 +910,9 @@ inline void put_buffers(std::span<const model_part> parts, const parallel_sizes&
         buffer_sums own;
         for (const model_part& part : run) {
             const moved_elements moved(part.cost, units);
-            std::uint64_t width = 0;
-            const cost_entry* const reader =
-                part.elsewhere || part.first_layer == no_layer || part.role != part_role::layer
-                    ? nullptr
-                    : reader_of_stream(part.cost, width);
-            if (reader != nullptr) {
-                const std::uint64_t all = checked(width, "buffers") * units.count(part.cost, *reader);
-                const std::uint64_t tp = sequence_parallel ? sizes.tp : 1;
-                own.states = std::max(own.states, all / tp + (all % tp != 0 ? 1 : 0));
+            if (!part.elsewhere && part.first_layer != no_layer && part.role == part_role::layer) {
+                const hidden_states states = states_read_by(part.cost, units);
+                own.states = std::max(own.states, states.of_rank(sequence_parallel ? sizes.tp : 1));
             }
             for (const cost_entry& entry : part.cost.entries()) {
                 own.layer = checked(own.layer, "buffers") + (part.elsewhere ? 0 : entry.parameters);

@@ -72,22 +72,18 @@ inline constexpr std::string_view nearest_is_read = " is read";
 }  // namespace detail
 
 /// Returns true if a note of `model_config::notes` assumes a size of the model. Examples are a default of the model's
-/// class, a size under two names that differ, a head that the config does not name, a key that looks like a size but is
-/// not read (with `read_options::strict` false), and any other unread key whose name is nearly that of a key that is
-/// read.
+/// class, a size under two names that differ, a head that the config does not name, and a key that looks like a size
+/// but is not read (with `read_options::strict` false). Another example is an unread key that looks like a misspelt
+/// key.
 [[nodiscard]] inline bool is_assumption(std::string_view note) {
-    for (const std::string_view start : {detail::class_sizes_note, detail::names_note, detail::head_note,
-                                         detail::unread_size_note, detail::unread_note}) {
-        if (start == detail::unread_note && !note.ends_with(detail::nearest_is_read)) {
-            continue;
-        }
+    const auto begins_with = [note](std::string_view start) {
         // In the notes of a pipeline, the name of the model comes first: "text_encoder: config ...".
         const std::size_t at = note.find(start);
-        if (at == 0 || (at != std::string_view::npos && at >= 2 && note.substr(at - 2, 2) == ": ")) {
-            return true;
-        }
-    }
-    return false;
+        return at == 0 || (at != std::string_view::npos && at >= 2 && note.substr(at - 2, 2) == ": ");
+    };
+    return begins_with(detail::class_sizes_note) || begins_with(detail::names_note) || begins_with(detail::head_note) ||
+           begins_with(detail::unread_size_note) ||
+           (begins_with(detail::unread_note) && note.ends_with(detail::nearest_is_read));
 }
 
 /// The input of a model's tower, and the number of text tokens that stand for its output.

@@ -218,8 +218,8 @@ class statistic {
     }
     /// Returns true if this statistic's sum follows from the moments of a batch.
     [[nodiscard]] constexpr bool is_polynomial() const { return moments().exists; }
-    /// Returns the statistic whose accumulator in a tally also has the sum of this statistic. Statistics with equal
-    /// sums share an accumulator: `top_k(100)` gives `sliding_window(100)`.
+    /// Returns the statistic under which a tally stores this one. Statistics with equal sums share an accumulator:
+    /// `top_k(100)` gives `sliding_window(100)`.
     [[nodiscard]] constexpr statistic canonical() const {
         statistic same = *this;
         if (table_->canonical) {

@@ -300,18 +300,24 @@ class moved_elements {
     mutable int depth_ = 0;
 };
 
-/// Returns the first entry of a part that is a matrix product with the hidden states, and sets `width` to the width of
-/// the hidden states. Returns null if no such entry has a known width.
-[[nodiscard]] inline const cost_entry* reader_of_stream(const cost& part, std::uint64_t& width) {
+/// The hidden states that a part reads.
+struct hidden_states {
+    const cost_entry* reader = nullptr;  ///< the first matrix product with them; null if none has a known width
+    std::uint64_t elements = 0;          ///< of all tokens
+
+    /// Returns the elements of one rank if `ranks` share the tokens.
+    [[nodiscard]] std::uint64_t of_rank(std::uint64_t ranks) const {
+        return elements / ranks + (elements % ranks != 0 ? 1 : 0);
+    }
+};
+[[nodiscard]] inline hidden_states states_read_by(const cost& part, const batch_units& units) {
     for (const cost_entry& entry : part.entries()) {
-        const bool reads =
-            meaning_of(entry.kind).operands == term_operands::matrix && entry.flow.reads == value::stream;
-        if (reads && entry.per_rank.padded_out != 0 && entry.what == accumulator::tokens) {
-            width = entry.padded / entry.per_rank.padded_out;
-            return &entry;
+        if (moved_elements::is_matrix(entry) && entry.flow.reads == value::stream && entry.per_rank.padded_out != 0 &&
+            entry.what == accumulator::tokens) {
+            return {&entry, checked(entry.padded / entry.per_rank.padded_out, "bytes") * units.count(part, entry)};
         }
     }
-    return nullptr;
+    return {};
 }
 
 }  // namespace floptally::detail
