@@ -77,7 +77,7 @@ NEXT = replace(HEADER, "NUMBERS_VERSION 4", "NUMBERS_VERSION 5")
             [replace("docs/changelog.md", "## Unreleased\n", "## Unreleased\n\nMore.\n")],
             'docs/changelog.md: what is under "Unreleased" belongs under 2.0.0',
         ),
-        ([replace(".ci/address", "CONTACT=b", "CONTACT=")], ".ci/address: FLOPTALLY_CONTACT is not set"),
+        ([replace(".ci/address", "CONTACT=b", "CONTACT=")], ".ci/address: FLOPTALLY_CONTACT is not set: set it, or pass --unpublished"),
     ],
 )
 def test_the_release_check_reports_a_missing_release_step(tree: pathlib.Path, changes: list[Callable[[pathlib.Path], None]], fault: str) -> None:
@@ -142,3 +142,11 @@ def test_the_version_of_a_build_from_a_clone_or_an_archive_or_a_source_distribut
     assert version_of(tmp_path) == (release, "")
     (tmp_path / "PKG-INFO").write_text(f"Name: floptally\nVersion: {release}+g{commit}\n")
     assert version_of(tmp_path) == (release, commit)
+
+
+def test_a_release_without_an_address_is_a_changelog_and_a_tag_without_wheels(tree: pathlib.Path) -> None:
+    replace(".ci/address", "REPOSITORY=a", "REPOSITORY=")(tree)
+    subprocess.run([*COMMIT[:-1], "second", "-a"], cwd=tree, check=True)
+    code, errors, steps = says(tree, "--dry-run", "--unpublished")
+    assert (code, errors) == (0, "")
+    assert [line.split()[0] for line in steps.splitlines()[1:]] == [".ci/run", "build/gcc-release/tests/floptally_tests", "git", "git"]
