@@ -168,6 +168,9 @@ TEST_CASE("the total, forward, executed and component FLOPs of every reference s
     const json models = golden("models.json");
     std::size_t rows = 0;
     for (const json& row : golden("exact.json")) {
+        if (skipped_when_sanitized(rows++, 10)) {
+            continue;
+        }
         INFO(row["id"]);
         const bool cross = row["model"].is_object();
         const json config = cross ? own_format(row["model"]) : models[row["model"].get<std::string>()];
@@ -177,7 +180,6 @@ TEST_CASE("the total, forward, executed and component FLOPs of every reference s
             options.mla = floptally::mla_core::absorbed;
         }
         check_step(row, floptally::read_config(config, options).cost, cross);
-        ++rows;
     }
     CHECK(rows == 202);
 }

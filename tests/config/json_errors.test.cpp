@@ -19,6 +19,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 #include "markdown.hpp"
+#include "sanitized.hpp"
 
 namespace json_errors_test {
 namespace {
@@ -1101,8 +1102,11 @@ void check(std::string config, const malformed& expected) {
 }  // namespace
 
 TEST_CASE("a malformed Hugging Face config is an error that names the field, the value and what is valid") {
+    std::size_t number = 0;
     for (const malformed& row : malformed_configs) {
-        check(row.config, row);
+        if (!skipped_when_sanitized(number++, 5)) {
+            check(row.config, row);
+        }
     }
     CHECK(std::size(malformed_configs) > 60);
     for (const malformed& row : malformed_llava_family) {
@@ -1129,11 +1133,13 @@ TEST_CASE("a config that cannot be opened is an error") {
 }
 
 TEST_CASE("deeply nested JSON values overflow neither the stack nor the error text") {
-    const std::string deep(1'000'000, '[');
+    constexpr std::size_t depth = is_sanitized ? 100'000 : 1'000'000;
+    const std::string deep(depth, '[');
     std::istringstream open("{\"model_type\": " + deep);
     CHECK(error_of([&] { return floptally::read_config(open); }) ==
-          "config: must be a JSON object, cannot be parsed at line 1, column 1000016, near the key \"model_type\"");
-    std::istringstream closed("{\"model_type\": " + deep + std::string(1'000'000, ']') + "}");
+          "config: must be a JSON object, cannot be parsed at line 1, column " + std::to_string(depth + 16) +
+              ", near the key \"model_type\"");
+    std::istringstream closed("{\"model_type\": " + deep + std::string(depth, ']') + "}");
     CHECK(error_of([&] { return floptally::read_config(closed); }) ==
           "model_type: must be a string, got a list of lists or objects");
 }

@@ -28,6 +28,7 @@
 
 #include "catch2.hpp"
 #include "error_of.hpp"
+#include "sanitized.hpp"
 
 namespace layout_search_test {
 namespace {
@@ -428,7 +429,7 @@ std::vector<training_layout> every_layout(const question& asked, std::uint64_t e
     return all;
 }
 
-/// Compares a search with brute force, layout by layout. Returns how many layouts fit.
+/// Compares a search with brute force, layout by layout, and the numbers of layouts. Returns how many layouts fit.
 std::size_t compare(const question& asked, std::uint64_t experts, std::uint64_t layers, std::uint64_t most_microbatch) {
     layout_predictor predictor = asked.predictor();
     const layout_search search = search_layouts(predictor, {.largest_microbatch = most_microbatch, .least_context = 1});
@@ -436,7 +437,11 @@ std::size_t compare(const question& asked, std::uint64_t experts, std::uint64_t 
     std::size_t too_large = 0;
     std::size_t impossible = 0;
     std::vector<double> seconds;
+    std::size_t number = 0;
     for (const training_layout& layout : every_layout(asked, experts, layers, most_microbatch)) {
+        if (skipped_when_sanitized(number++, 10)) {
+            continue;
+        }
         INFO(to_string(layout));
         plain_prediction alone;
         try {
@@ -457,6 +462,9 @@ std::size_t compare(const question& asked, std::uint64_t experts, std::uint64_t 
             CHECK(found->bound <= found->seconds);
             seconds.push_back(alone.seconds);
         }
+    }
+    if (is_sanitized) {
+        return search.found.size();
     }
     CHECK(search.found.size() == fitting);
     CHECK(search.too_large == too_large);
@@ -508,7 +516,7 @@ TEST_CASE("a predicted step with sharded weights and replicas equals a separate 
         search_layouts(predictor, {.recomputed = recompute::none, .largest_microbatch = 1, .least_context = 1});
     CHECK(search.found.size() > 20);
     std::size_t with_replicas = 0;
-    for (std::size_t i = 0; i < search.found.size(); i += 3) {
+    for (std::size_t i = 0; i < search.found.size(); i += is_sanitized ? 12 : 3) {
         const layout_prediction& found = search.found[i];
         INFO(to_string(found.layout));
         const plain_prediction alone = predicted_alone(asked, found.layout);
@@ -516,7 +524,7 @@ TEST_CASE("a predicted step with sharded weights and replicas equals a separate 
         CHECK(std::abs(found.seconds / alone.seconds - 1) < 1e-6);
         with_replicas += found.layout.sizes.dp_replicate > 1 ? 1 : 0;
     }
-    CHECK(with_replicas > 3);
+    CHECK(with_replicas > (is_sanitized ? 0 : 3));
 }
 
 TEST_CASE("a layout whose ranks and microbatches do not add up to the global batch is refused") {

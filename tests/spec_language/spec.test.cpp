@@ -455,7 +455,11 @@ TEST_CASE("no library spec has an unused name or block") {
         all.push_back(&known.find(entry->name));
     }
     const floptally::detail::specs::name_check names(all);
+    std::size_t number = 0;
     for (const auto* entry : all) {
+        if (skipped_when_sanitized(number++, 20)) {
+            continue;
+        }
         CHECK(problem_of([&] {
                   names.check(*entry);
                   return 0;

@@ -8,6 +8,7 @@
 #include <floptally/text/utf8.hpp>
 
 #include "catch2.hpp"
+#include "sanitized.hpp"
 
 namespace utf8_test {
 namespace {
@@ -38,7 +39,7 @@ int differences(std::string text, int more) {
 }  // namespace
 
 TEST_CASE("a text is UTF-8 exactly if nlohmann_json can dump it") {
-    CHECK(differences("", 3) == 0);
+    CHECK(differences("", is_sanitized ? 2 : 3) == 0);
     for (const char* const begin : {"\xE0\xA0", "\xED\x9F", "\xED\xA0", "\xF0\x90", "\xF0\x8F", "\xF4\x8F", "\xF4\x90",
                                     "a\xC3", "\xC3\xA9\xC3", "\xF5\x80"}) {
         CHECK(differences(begin, 2) == 0);
