@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import gc
 import importlib.util
@@ -62,7 +63,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                      help="leave out tests that FILE lists, one id a line, unless their file looks at what is installed")  # fmt: skip
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "one_in(n): runs every nth case; with FLOPTALLY_EVERY=1 (.ci/long masks) all of them")
+
+
+def _of_few(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Returns the cases of tests with the mark `one_in(n)` that only `.ci/long masks` runs."""
+    seen: collections.Counter[str] = collections.Counter()
+    left_out = []
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        if mark is not None:
+            test = item.nodeid.partition("[")[0]
+            if seen[test] % mark.args[0] != 0:
+                left_out.append(item)
+            seen[test] += 1
+    return left_out
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not os.environ.get("FLOPTALLY_EVERY"):
+        left_out = _of_few(items)
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
     if config.option.passed_before is None:
         return
     passed = set(config.option.passed_before.read_text().splitlines())

@@ -277,6 +277,7 @@ def test_a_mask_that_leaves_small_attention_weights_gives_a_note():
     assert any("leaves small weights" in note for note in cost.notes)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("slope", [0.0625, 0.5, 0.92])
 def test_alibi_slopes_in_low_precision_are_not_read_as_a_mask(kind, slope):
@@ -373,6 +374,7 @@ class Indexed(nn.Module):
         return (q @ k.mT).masked_fill(~keep, -torch.inf).softmax(-1) @ v
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("chooses", ["the best", "scores above 0"])
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("fused", [False, True])
@@ -387,6 +389,7 @@ def test_masks_passed_for_attention_do_not_limit_the_matmul_of_the_indexer_that_
         assert every == length * 2 * 8 * 32 + (2 * 4 + PAIR) * length * length
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("fill", [-100.0, -1000.0])
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("how", ["filled", "added", "fused"])

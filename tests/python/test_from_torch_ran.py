@@ -378,6 +378,7 @@ def test_a_matmul_that_an_autograd_function_computes_again_counts_as_recompute()
     assert cost.plan.recompute_components == ["MadeWeight.recomputed"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["LOHA", "BOFT", "PSOFT", "RANDLORA", "OFT"])
 def test_peft_adapters_that_multiply_weights_count_the_flops_that_pytorch_counts(name):
@@ -517,6 +518,7 @@ class Attends(nn.Module):
         return ((y @ y.mT).masked_fill(self.mask(x.shape[1]) == 0, float("-inf")).softmax(-1) @ y).sum(-1)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mask", [causal_of_all, causal_of_few, causal_of_dict, causal_of_list, OfClass.causal])
 def test_counting_leaves_no_fake_tensor_in_a_cache_outside_of_the_module(mask):
     model = Attends(mask)
