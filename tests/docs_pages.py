@@ -61,7 +61,7 @@ WITHOUT_NAMES = GENERATED_PAGES | {"changelog.md", "limitations.md"}
 #: Names in `code` that are others': of trainers, frameworks and tools, or that stand for any.
 NAMES_OF_OTHERS = set("""
         AXES CMAKE_PREFIX_PATH CPMAddPackage Catch2WithMain engine_workers PERF_ANALYSIS SUFFIX SUFFIX_OF_TWO_SIDES _ref _transformers a_statistic b_statistic
-    chunked_nll cu13     deep_ep device_kind finetune fsdp_utils fwd_logprobs_values_reward
+    chunked_nll cost_analysis cu13     deep_ep device_kind finetune fsdp_utils fwd_logprobs_values_reward
     get_data_parallel_group group_of_sample     grpo_fast helper lm_policy make_experience metric_logger
     ncclCommSplit num_microbatches num_processes observability     old_log_probs policy_train ppo_train
     rank1 recompute_logp ref_log_probs_values ref_logp reinstall

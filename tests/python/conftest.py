@@ -26,7 +26,7 @@ from floptally import selftest
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
 #: Packages that some tests need and a small machine may lack.
-OPTIONAL = ("torch", "transformers", "accelerate", "lightning", "matplotlib", "peft", "trl", "datasets", "diffusers")
+OPTIONAL = ("torch", "transformers", "accelerate", "lightning", "matplotlib", "peft", "trl", "datasets", "diffusers", "jax", "flax", "equinox")
 
 
 def _skip_without(missing: ModuleNotFoundError) -> None:

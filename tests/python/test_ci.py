@@ -18,7 +18,7 @@ def test_ci_can_skip_only_stages_that_exist() -> None:
     environment = os.environ | {"FLOPTALLY_CI_SKIP": "cuda hip"}
     done = subprocess.run(["bash", ".ci/run"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stdout == 'FLOPTALLY_CI_SKIP: "hip" is no stage that can be skipped; must be of: z3 nvdisasm ptxas torch cuda\n'
+    assert done.stdout == 'FLOPTALLY_CI_SKIP: "hip" is no stage that can be skipped; must be of: z3 nvdisasm ptxas torch jax cuda\n'
 
 
 def test_every_skippable_ci_stage_checks_whether_it_is_skipped() -> None:

@@ -157,6 +157,7 @@ def test_examples_on_the_docs_page_python_run_in_order(
 #: Pages whose lines another test runs, in order and with what they print besides.
 RUN_ELSEWHERE = {
     "docs/start.md": "test_start.py", "docs/waterfall.md": "test_waterfall.py",
+    "docs/how_to/count_a_jax_function.md": "test_from_jax_models.py",
     **{f"docs/how_to/{name}.md": "test_how_to_trainers.py"
        for name in ("hugging_face", "trl_lora", "lightning", "own_loop", "megatron", "verl")},
 }  # fmt: skip

@@ -152,6 +152,7 @@ CPP_ONLY = (
 )  # fmt: skip
 #: Reasons, and the names and modules of Python that have no partner in C++ for it.
 PYTHON_ONLY = (
+    ("it needs JAX.", "from_jax"),
     ("it needs PyTorch.", "from_torch verify Verification VerifiedComponent measure_peak MeasuredPeak floptally.module_times "
      "floptally.sampler floptally.memory"),
     ("the table of published runs is data of the package; the program has `floptally expect`.",

@@ -57,6 +57,7 @@ from ._device import DeviceTally
 from ._errors import AssumptionWarning
 from ._expect import Expectation, PublishedRun, expect, published_runs
 from ._fit import Fit, Sent, StageFit
+from ._from_jax import from_jax
 from ._from_torch import from_torch
 from ._goodput import Goodput
 from ._passes import PassRate, StepPasses, StepWork, TimedPass
@@ -161,6 +162,7 @@ __all__ = [
     "cp_alignment",
     "expect",
     "flops",
+    "from_jax",
     "from_torch",
     "logits_bytes",
     "measure_peak",
