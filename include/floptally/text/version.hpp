@@ -12,7 +12,7 @@
 #define FLOPTALLY_VERSION_MINOR 3
 #define FLOPTALLY_VERSION_PATCH 0
 /// The end of the version: ".dev0" between releases, "" in a release.
-#define FLOPTALLY_VERSION_SUFFIX ".dev0"
+#define FLOPTALLY_VERSION_SUFFIX ""
 /// `git archive` and an install write the commit here. In a clone it remains a placeholder.
 #define FLOPTALLY_ARCHIVED_COMMIT "$Format:%h$"
 
