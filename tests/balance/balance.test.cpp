@@ -651,7 +651,7 @@ TEST_CASE("the balancer is never worse than a public balancer on the same input"
     using namespace public_balancers;
     generator draw(71);
     std::size_t better = 0;
-    constexpr std::uint64_t cases = is_sanitized ? 200 : 3000;
+    constexpr std::uint64_t cases = is_sanitized ? 600 : 3000;
     for (std::uint64_t i = 0; i < cases; ++i) {
         const std::size_t ranks = 1 + draw.below(i % 3 == 0 ? 40 : 12);
         const bool equal = i % 2 == 0;
@@ -681,7 +681,7 @@ TEST_CASE("the balancer is never worse than a public balancer on the same input"
         REQUIRE(partition(costs, ranks, {.mode = mode, .seed = balance_seed::differencing, .budget = 0}).rank_of ==
                 differenced);
     }
-    CHECK(better > cases / 5);
+    CHECK(better > cases / 4);
 }
 
 TEST_CASE(
