@@ -215,7 +215,7 @@ class Product:
             ones = [jax.numpy.ones(shape, jax.numpy.float32) for shape in shapes[:2]]
             params = {**params, "preferred_element_type": jax.numpy.float32}
             return int(np.asarray(self.eqn.primitive.bind(*ones, self.inputs[2].array, **params), np.float64).sum())
-        # Each element of the result multiplies a whole window, also where that is padding, as FlopCounterMode counts.
+        # Each element of the result counts a whole window. Padding counts too, as in FlopCounterMode.
         window = np.ones(np.delete(np.asarray(shapes[1]), params["dimension_numbers"].rhs_spec[0]), np.int64)
         return sum(int(window.sum()) for _ in np.ndindex(*self.eqn.outvars[0].aval.shape))
 

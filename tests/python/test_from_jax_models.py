@@ -883,7 +883,7 @@ def test_stated_masks_are_the_nonzero_attention_weights_of_a_run(name: str) -> N
     assert Fraction(sum(n for n, _ in forward), sum(m for _, m in forward)) == all_pairs
 
 
-# Functions whose sizes are other than a batch of sequences.
+# Functions that do not take a batch of sequences: images of fixed size, an encoder and a decoder, and others.
 
 
 def compared(cost: Any, function: Any, args: tuple[Any, ...], attended: Any, **batch: Any) -> None:
@@ -1010,7 +1010,7 @@ def test_vision_transformer_of_fixed_size() -> None:
     assert useful.backward == 2 * flops_of(products) - 2 * products[0].multiplied
 
 
-# A Llama in Flax beside floptally's own count.
+# A Llama in Flax must count what floptally.cost counts from its config.
 
 LLAMA = {
     "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": WIDTH, "intermediate_size": INNER,
@@ -1123,7 +1123,7 @@ def test_remat_of_llama_in_flax_is_recompute() -> None:
     assert counted.executed.total == exact_flops(executed, {(13, 13): pairs(causal, 13)})
 
 
-# The model code of MaxText, where it is installed (it needs Python 3.12).
+# The model code of MaxText. The test runs only where MaxText is installed, which needs Python 3.12.
 
 MAXTEXT = {
     "run_name": "counted", "enable_checkpointing": False, "override_model_config": True, "skip_jax_distributed_system": True,

@@ -34,6 +34,11 @@ class Error(ValueError):
         return type(self), (self.field, self.problem)
 
 
+def first_line(problem: BaseException, most: int | None = None) -> str:
+    """Returns the first line of an exception's text, cut to `most` characters."""
+    return (str(problem).strip() or "no message").splitlines()[0][:most]
+
+
 class LeftOut(Error):
     """Raised if a count on the GPU left out sequences because their lengths were wrong. The text is the error of the
     first such sequence.

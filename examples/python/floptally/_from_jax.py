@@ -21,7 +21,8 @@ from math import gcd
 from typing import Any, cast
 
 from ._core import Cost, Entry, Error, Mask, Plan
-from ._errors import AssumptionWarning
+from ._errors import AssumptionWarning, first_line
+from ._from_torch import NOT_A_PRODUCT, given_masks
 from ._jax_masks import NO_CORE, Cores, branches_that_run
 from ._jax_products import (
     COUNTS,
@@ -44,9 +45,9 @@ from ._torch_entries import (
     OF_ARITY,
     POSITION_WORDS,
     QUADRATIC,
+    EntryRows,
     Names,
     Size,
-    batch_of,
     shown,
     solved,
     statistic,
@@ -64,8 +65,6 @@ CHUNKS = (16, 64, 128, 256, 512)
 MULTIPLES = (2, 3, 5, 4, 7, 9, 6, 11)
 #: Parts of names of integer arguments that say where sequences begin or are padded, not what tokens they have.
 ROLES = {"position": ("position", "pos_id"), "valid": ("segment", "mask", "valid", "attention", "padding")}
-#: The end of notes about primitives that multiply outside of matrix products.
-NOT_A_PRODUCT = "multiplies outside of matrix products, and counts nothing"
 NOT_IN_THE_PLAN = "not all in the plan"
 
 
@@ -89,7 +88,8 @@ def from_jax(
     JAX.
 
     Args:
-        fn: a function whose result is a loss, or any pytree of arrays. The loss is then the sum of all floating arrays.
+        fn: a function that returns the loss. If it returns several arrays (any pytree), their sum is the loss. Integers are
+            left out.
         args: what `fn` takes: pytrees of arrays or of ``jax.ShapeDtypeStruct``. Other leaves, such as the functions in an
             Equinox model, are passed on.
             Symbols say which sizes vary: ``batch, length = jax.export.symbolic_shape("batch, length")``. The first symbol
@@ -97,30 +97,33 @@ def from_jax(
             (``encoder_lengths=``). A length may be a multiple of a symbol: ``"batch, 64*chunks"``.
             Without symbols the first integer array [batch, length] or floating array [batch, length, width] of these
             arguments says the two sizes. Equal axes of the arguments that do not train then vary.
-        argnums: the argument that trains, or several, as in ``jax.grad``. ``()`` counts a forward only. Leaves that do
-            not train are weights too (frozen) if no size of theirs varies.
-        lengths: five lengths or more at which `fn` is traced, if JAX cannot trace it with symbolic sizes. Pass multiples
-            of a chunk if the function needs them. The cost then holds for such lengths only.
-        masks: what attention cores attend, by patterns of component names (``{"layers.*.attention": Mask.causal()}``),
-            or one for all. A value is a ``Mask`` or its name. By default masks are detected: what stands between the two
-            products of an attention is evaluated on random scores.
+        argnums: the argument that trains, or several, as in ``jax.grad``. ``()`` counts a forward only. An array in
+            another argument is a frozen weight if none of its sizes varies, else data.
+        lengths: at least five lengths. They are used only if JAX cannot trace `fn` with symbolic sizes: `fn` is then
+            traced at these lengths. If the function works in chunks, pass multiples of the chunk. The cost then holds
+            for such lengths only.
+        masks: the masks of attention cores: one for all, or ``{pattern of component names: mask}``, such as
+            ``{"layers.*.attention": Mask.causal()}``. A mask is a ``Mask`` or its name. By default masks are detected:
+            what stands between the two products of an attention is evaluated on random scores.
         components: names of components, by patterns of the weights' paths (``{"layers.*.q": "attention.q"}``) or by a
             function of them. Default: the path in the arguments, with ``*`` for a layer's index.
         terms: kinds of products (``"router"``, ``"lm_head"``, …), by patterns of component names.
         turns: how often loops run whose number of turns data decide: {name of the loop: turns}. The error says the name.
         branches: which branch of a conditional runs: {name of the conditional: index}. The error says the name.
-        formulas: FLOPs of primitives and kernels that have no form here: {name: function}. The function takes the
-            abstract values of the arguments and returns FLOPs. 0 says that it multiplies nothing.
+        formulas: FLOPs of primitives and kernels that floptally cannot count: {name: function}. The function gets the
+            arguments' shapes and dtypes (JAX's abstract values) and returns FLOPs, 0 if the primitive multiplies
+            nothing.
 
     Returns:
-        A cost like that of ``floptally.cost``. Its plan says what ``jax.checkpoint`` runs again.
+        A cost like that of ``floptally.cost``. Its plan has the components that ``jax.checkpoint`` runs again.
 
     Raises:
         Error: for loops and conditionals whose course data decide, for kernels and factorizations without a form, for
             masks that depend on data, for FLOPs that no cost can express, and for keys that match nothing.
 
     Warns:
-        AssumptionWarning: names Fourier transforms, whose FLOPs are not counted, and recomputation that no plan can say.
+        AssumptionWarning: for Fourier transforms, whose FLOPs are not counted, and if a component runs again more often
+            than a plan can say.
     """
     function = Function(fn, args, argnums)
     choices = Choices(turns or {}, branches or {}, formulas or {})
@@ -852,7 +855,7 @@ def int_size(shape: Sequence[Dim]) -> int:
 NOTHING = "runs no matrix product and no convolution, so that there are no FLOPs to count: pass a function that runs one"
 
 
-class Counting:
+class Counting(EntryRows):
     """Makes the cost of a function."""
 
     def __init__(
@@ -867,6 +870,7 @@ class Counting:
         if lengths is not None and (len(set(lengths)) < 5 or min(lengths) < 1):
             raise Error("lengths", f"must be at least five different lengths above 0, got {list(lengths)}")
         self.function = function
+        self.arity = function.sizes.arity
         self.choices = choices
         self.lengths = lengths
         self.masks = given_masks(masks)
@@ -875,7 +879,7 @@ class Counting:
         self.terms = terms
         self.used_terms: set[str] = set()
         self.notes: list[str] = []
-        self.rows: dict[tuple[str, Any, str, str], list[int]] = {}
+        self.rows = {}
         self.stored: set[int] = set()
         self.fit_sizes: list[Size] = []
 
@@ -939,7 +943,7 @@ class Counting:
 
     def fitted(self) -> list[Traced]:
         """Traces the function at several sizes, since JAX cannot trace it with symbolic ones."""
-        text = first_line(self.problem)
+        text = told(self.problem)
         problem: Exception | None = None
         failed: Size | None = None
         for sizes in self.families():
@@ -959,7 +963,7 @@ class Counting:
             if with_symbols is not None:
                 return [with_symbols]
             self.fit_sizes = list(sizes)
-            arity = self.function.sizes.arity
+            arity = self.arity
             self.notes.append(
                 f"JAX cannot trace it with symbolic sizes ({text}): fitted at {'; '.join(shown(size, arity) for size in sizes)}"
             )
@@ -967,18 +971,18 @@ class Counting:
         assert problem is not None
         if self.function.take_batch_only():
             return self.symbolic() or self.fitted()
-        if first_line(problem) == text:
+        if told(problem) == text:
             raise Error("fn", f"cannot be traced: {text}") from problem
         if "cudnn" in str(problem).lower():
             raise Error(
                 "fn",
-                f"cannot be traced here: {first_line(problem)}. Trace it with implementation='xla', which multiplies as much, or on a "
+                f"cannot be traced here: {told(problem)}. Trace it with implementation='xla', which multiplies as much, or on a "
                 "machine with the GPU",
             ) from problem
         raise Error(
             "fn",
-            f"cannot be traced, neither with symbolic sizes ({text}) nor with {shown(failed or (0, 0, 0), self.function.sizes.arity)} "
-            f"({first_line(problem)}): pass lengths= that the function takes, or sizes that say what it needs, such as "
+            f"cannot be traced, neither with symbolic sizes ({text}) nor with {shown(failed or (0, 0, 0), self.arity)} "
+            f"({told(problem)}): pass lengths= that the function takes, or sizes that say what it needs, such as "
             "jax.export.symbolic_shape('batch, 64*chunks'), or a symbol of the batch alone if its length is fixed",
         ) from problem
 
@@ -1011,10 +1015,10 @@ class Counting:
                 result.again.add(id(one))
         result.times.update({id(one): 0 for one in walk.products if one.kind == "constant"})
         result.recomputed = summed(one.flops for one in own if id(one) in result.again)
-        arity = self.function.sizes.arity
+        arity = self.arity
         result.notes = [
             *found[0].notes,
-            f"JAX cannot trace its gradient with symbolic sizes ({first_line(self.problem)}): what it multiplies was compared at "
+            f"JAX cannot trace its gradient with symbolic sizes ({told(self.problem)}): what it multiplies was compared at "
             + "; ".join(shown(size, arity) for size in sizes),
         ]
         return result
@@ -1091,7 +1095,7 @@ class Counting:
     def fit(self, values: Sequence[int], where: str) -> dict[Any, int]:
         """Fits FLOPs at the sizes that were traced. Returns {statistic: FLOPs per unit}. Raises an Error if no formula
         fits at all sizes."""
-        sizes, arity = self.fit_sizes, self.function.sizes.arity
+        sizes, arity = self.fit_sizes, self.arity
         alike = [size for size in sizes if size[0] == sizes[0][0]]
         for names in (OF_ARITY[arity], ("passes",)):
             used = [i for i, _ in enumerate(alike)][: len(names)]
@@ -1117,7 +1121,7 @@ class Counting:
         raise Error(
             where,
             f"multiplies {', '.join(map(str, values))} FLOPs at {'; '.join(shown(size, arity) for size in sizes)}, which fit no formula of "
-            f"samples, tokens and squares. JAX cannot trace the function with symbolic sizes ({first_line(self.problem)}): pass "
+            f"samples, tokens and squares. JAX cannot trace the function with symbolic sizes ({told(self.problem)}): pass "
             "multiples of a chunk or stride as lengths=",
         )
 
@@ -1142,7 +1146,7 @@ class Counting:
             self.put_core(item, component, term)
             return
         for unit, flops in item.units.items():
-            self.put(component, unit, term, flops)
+            self.put_entry(component, unit, term, flops)
 
     def component_of(self, item: Counted) -> str:
         name = self.component(item.first)
@@ -1171,13 +1175,13 @@ class Counting:
         attended = self.attended(item)
         if attended.role and any(unit in QUADRATIC for unit in item.units):
             self.put_core(item, self.component_of(item), term)
-            self.put(self.component_of(item), "tokens", term, 0, parameters, weight)
+            self.put_entry(self.component_of(item), "tokens", term, 0, parameters, weight)
             return
         for unit, flops in item.units.items():
-            self.put(self.component_of(item), unit, term, flops, parameters, weight)
+            self.put_entry(self.component_of(item), unit, term, flops, parameters, weight)
             parameters = 0
         if parameters:
-            self.put(name, "tokens", term, 0, parameters, weight)
+            self.put_entry(name, "tokens", term, 0, parameters, weight)
 
     def weight_term(self, item: Counted, main: int) -> str:
         name = self.names.module(main)
@@ -1236,14 +1240,14 @@ class Counting:
         is_whole = square is not None and all(item.units[square] * heads % of == 0 for heads, of, _ in masks)
         if (masks and is_whole) or chosen is not None or attended.is_full:
             for unit, flops in every.items():
-                self.put(component, unit, term, 0 if masks else flops, plain=flops)
+                self.put_entry(component, unit, term, 0 if masks else flops, plain=flops)
             for heads, of, mask in masks:
-                self.put(component, mask, term, item.units[str(square)] * heads // of, plain=0)
+                self.put_entry(component, mask, term, item.units[str(square)] * heads // of, plain=0)
             return
         for unit, flops in every.items():
-            self.put(component, unit, term, 0, plain=flops)
+            self.put_entry(component, unit, term, 0, plain=flops)
         for statistic_of_pairs, flops in attended.statistics(self.total_at(item), component):
-            self.put(component, statistic_of_pairs, term, flops, plain=0)
+            self.put_entry(component, statistic_of_pairs, term, flops, plain=0)
 
     def total_at(self, item: Counted) -> Callable[[Size], int]:
         """Returns a function from a size to the FLOPs of a product, masked pairs included."""
@@ -1289,12 +1293,12 @@ class Counting:
                 of_place[name] = of_place.get(name, 0) + flops
             for name, flops in of_place.items():
                 for unit, number in units.of(flops, name).items():
-                    self.put(f"{name}.gradient", unit, "gradient", number)
+                    self.put_entry(f"{name}.gradient", unit, "gradient", number)
             return
         totals = [int(summed(flops for _, flops in trace.gradients)) for trace in traces]
         if any(totals):
             for unit, number in self.fit(totals, "gradient").items():
-                self.put("gradient", unit, "gradient", number)
+                self.put_entry("gradient", unit, "gradient", number)
 
     def add_parameters(self, walk: Walk) -> None:
         """Adds entries for weights that are in no matrix product, such as those of norms."""
@@ -1316,8 +1320,8 @@ class Counting:
             else:
                 term = self.given_term(name, leaf) or "norm"
             stored = 0 if term == "tied_embedding" else count
-            unit = "tokens" if self.function.sizes.arity > 1 else "count"
-            self.put(self.names.of_leaf(leaf.index), unit, term, 2 * count, stored)
+            unit = "tokens" if self.arity > 1 else "count"
+            self.put_entry(self.names.of_leaf(leaf.index), unit, term, 2 * count, stored)
 
     def given_term(self, name: str, leaf: Leaf) -> str | None:
         for pattern, term in self.terms.items():
@@ -1325,22 +1329,6 @@ class Counting:
                 self.used_terms.add(pattern)
                 return term
         return None
-
-    def put(
-        self,
-        component: str,
-        unit: Any,
-        term: str,
-        flops: int,
-        parameters: int = 0,
-        weight: str = "",
-        plain: int | None = None,
-    ) -> None:
-        """Adds an entry. plain: FLOPs per unit of a cost that also counts masked pairs. None: the same as `flops`."""
-        row = self.rows.setdefault((component, unit, term, weight), [0, 0, 0])
-        row[0] += flops
-        row[1] += parameters
-        row[2] += flops if plain is None else plain
 
     # -- the whole ------------------------------------------------------------------------------------------------
 
@@ -1414,10 +1402,7 @@ class Counting:
                     backward += n * trace.times[id(one)]
             for _, flops in trace.gradients:
                 backward += int(flops) if symbols is None else evaluated(flops, symbols)
-            batch = batch_of(size, sizes.arity)
-            pairs = any(unit == "sample pairs" for _, unit, _, _ in self.rows)
-            if pairs:
-                batch["measured"] = {"sample_pairs": size[0] ** 2}
+            batch = self.batch_of(size)
             if not self.function.trained:
                 backward = 0
                 batch["plan"] = Plan(phase="forward")
@@ -1438,7 +1423,7 @@ class Counting:
         try:
             walk, _ = walked(self.function, self.choices, symbols)
         except Exception as problem:
-            self.notes.append(f"with 1 sample it does not run: {first_line(problem)}")
+            self.notes.append(f"with 1 sample it does not run: {told(problem)}")
             return
         if sum(one.flops for one in walk.products) != sum(evaluated(one.flops, symbols) for one in traces[0].products):
             self.notes.append(
@@ -1471,13 +1456,11 @@ class Counting:
         for at, size in enumerate(sizes[:3]):
             trace = traces[at if self.fit_sizes else 0]
             ran = int(trace.recomputed) if self.fit_sizes else evaluated(trace.recomputed, self.function.sizes.symbols(size))
-            batch = batch_of(size, self.function.sizes.arity)
-            if any(unit == "sample pairs" for _, unit, _, _ in self.rows):
-                batch["measured"] = {"sample_pairs": size[0] ** 2}
+            batch = self.batch_of(size)
             executed = plain.flops(plan=plan, **batch).executed.recompute
             if executed != ran:
                 self.notes.append(
-                    f"the backward runs {ran} FLOPs of the forward again with {shown(size, self.function.sizes.arity)}, in parts of components or "
+                    f"the backward runs {ran} FLOPs of the forward again with {shown(size, self.arity)}, in parts of components or "
                     f"more than once: {NOT_IN_THE_PLAN}, which says {executed}. Executed FLOPs and HFU leave out the rest"
                 )
                 break
@@ -1494,17 +1477,5 @@ def softmax_of(product: Product) -> Dim:
     return 3 * product_of(product.sizes[2]) * turns if is_zero(rest) else 0
 
 
-def first_line(problem: BaseException | None) -> str:
-    if problem is None:
-        return "no message"
-    return f"{type(problem).__name__}: {(str(problem).strip() or 'no message').splitlines()[0][:200]}"
-
-
-def given_masks(masks: Mask | str | Mapping[str, Mask | str] | None) -> dict[str, Mask]:
-    by_pattern = masks if isinstance(masks, Mapping) else {} if masks is None else {"*": masks}
-    result = {}
-    for pattern, mask in by_pattern.items():
-        if not isinstance(mask, (Mask, str)):
-            raise Error("masks", f"must be floptally.Mask objects or names of masks, got {mask!r}")
-        result[pattern] = Mask.from_text(mask) if isinstance(mask, str) else mask
-    return result
+def told(problem: BaseException | None) -> str:
+    return "no message" if problem is None else f"{type(problem).__name__}: {first_line(problem, 200)}"

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import Cost, Error, Mask
 from ._cost import cost, is_diffusion, unwrapped
-from ._errors import AssumptionWarning
+from ._errors import AssumptionWarning, first_line
 from ._parts import names_of
 from ._torch_entries import GRIDS, Names, Series, Size, Table, shown
 
@@ -354,7 +354,7 @@ def odd_batches(
             if watched is not None:  # sizes of a class of their own are refused, as some operators do
                 watched, left = None, [*ALWAYS, WATCHED]
             elif size[0] > 1:  # layers that normalize over a batch refuse a single sample
-                text = (str(problem).strip() or "no message").splitlines()[0]
+                text = first_line(problem)
                 notes.append(f"with {size[0]} samples it does not run: {type(problem).__name__}: {text[:120]}")
             continue
         if watched is not None:
@@ -450,7 +450,7 @@ class FarStep:
                 problem = problem or f"it runs more operators the longer it is, above {most} at {size[1]}"
                 left = [one for one in left if one[1] in LOOPED]
             except Exception as raised:
-                text = (str(raised).strip() or "no message").splitlines()[0]
+                text = first_line(raised)
                 problem = problem or f"{type(raised).__name__} at {size[1]}: {text[:120]}"
         longest = max(sizes, key=lambda size: size[1] * max(size[2], 1))
         self.step, self.longest, self.most = step, longest, most
@@ -508,7 +508,7 @@ def far_sizes(arity: int, lengths: Sequence[int] | None, longest: int, real: boo
 
 
 def not_running(model: torch.nn.Module, problem: Exception, size: str, real: bool) -> Error:
-    text = f"{type(problem).__name__}: {(str(problem).strip() or 'no message').splitlines()[0]}"
+    text = f"{type(problem).__name__}: {first_line(problem)}"
     where = running_module(model, problem)
     if real:
         return Error(where, f"cannot run with {size}: {text}")

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ._core import Error, Mask
+from ._errors import first_line
 from ._jax_products import (
     CALLS,
     COUNTED,
@@ -38,9 +39,8 @@ from ._jax_products import (
     scan_parts,
     symbols_of,
 )
-from ._torch_entries import shown
+from ._torch_entries import Size, rule_of, shown
 
-Size = tuple[int, int, int]
 #: An array of NumPy.
 Array = Any
 
@@ -60,7 +60,7 @@ MOST_STEPS = 4096  #: turns of a scan that are run one by one
 #: How integer inputs are drawn: a mask that depends on them differs from one to the other.
 DRAWS = ("random", "equal", "sorted")
 
-#: Equations whose results have their axes set where they are followed.
+#: Primitives for which the code that runs them says which axes of the result are tokens.
 FOLLOWED = ("scan", "while", "cond", "shard_map")
 
 KNOWN, DRAWN, MIXED, UNKNOWN, LOST = "known", "drawn", "mixed", "unknown", "lost"
@@ -187,7 +187,7 @@ BINARY: dict[str, Callable[..., Any]] = {
     "ge": np.greater_equal, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "atan2": np.arctan2,
     "shift_left": np.left_shift, "shift_right_arithmetic": np.right_shift,
 }  # fmt: skip
-#: How a reduction over n equal values is computed from one of them.
+#: By primitive: NumPy's reduction, and a function (value, n) that reduces n values which all equal `value`.
 REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[[Any, int], Any]]] = {
     "reduce_sum": (np.sum, lambda x, n: x * n), "reduce_max": (np.max, lambda x, n: x), "reduce_min": (np.min, lambda x, n: x),
     "reduce_prod": (np.prod, lambda x, n: x**n), "reduce_and": (np.all, lambda x, n: x), "reduce_or": (np.any, lambda x, n: x),
@@ -1020,10 +1020,6 @@ def pattern_of(second: Second) -> Pattern:
     return Pattern(node.shape[q], node.shape[k], list(found.values()), attended, every)
 
 
-def first_of(problem: BaseException) -> str:
-    return (str(problem).strip() or "no message").splitlines()[0][:120]
-
-
 def pattern_of_kernel(eqn: Any, nodes: Sequence[Node], turns: int) -> Pattern:
     """Returns the pairs that an attention kernel of jax.experimental.pallas attends. Runs the kernel on the CPU, on random
     queries and keys. The values are rows of the unit matrix, as many as fit at once, so that the result is the attention
@@ -1132,21 +1128,6 @@ def equal_patterns(a: Sequence[Pattern], b: Sequence[Pattern]) -> bool:
     )
 
 
-Rule = Callable[[Array, Array], Array]
-
-
-def rule_of(kind: str, numbers: Sequence[int]) -> Rule:
-    """Returns a function (query, key) -> bool that is True if a mask attends that pair."""
-    return {
-        "bidirectional": lambda q, k: (q == q) & (k == k),
-        "causal": lambda q, k: k <= q,
-        "sliding_window": lambda q, k: (k <= q) & (q - k < numbers[0]),
-        "window": lambda q, k: ((numbers[0] < 0) | (q - k <= numbers[0])) & ((numbers[1] < 0) | (k - q <= numbers[1])),
-        "chunked": lambda q, k: (k <= q) & (q // numbers[0] == k // numbers[0]),
-        "prefix_lm": lambda q, k: (k <= q) | (k < numbers[0]),
-    }[kind]
-
-
 def forms_of(pattern: Array) -> list[tuple[str, tuple[int, ...]]]:
     """Returns the masks that a square pattern of pairs may come from."""
     length = len(pattern)
@@ -1181,9 +1162,9 @@ def named_mask(patterns: Sequence[Array]) -> tuple[str, tuple[int, ...]] | None:
     for turned in (False, True):
         for kind, numbers in forms_of(longest.T if turned else longest):
             rule = rule_of(kind, numbers)
-            if all(np.array_equal(rule(*grid(len(one))), one.T if turned else one) for one in patterns):
-                if not turned or kind != "prefix_lm":
-                    return kind, numbers
+            is_its = rule is not None and all(np.array_equal(rule(*grid(len(one))), one.T if turned else one) for one in patterns)
+            if is_its and not (turned and kind == "prefix_lm"):
+                return kind, numbers
     return None
 
 
@@ -1286,12 +1267,12 @@ class Cores:
             except Exception as problem:
                 first = first or problem
         else:
-            self.problem = f"it cannot be run at concrete sizes ({type(first).__name__}: {(str(first).strip() or 'no message').splitlines()[0][:160]})"
+            self.problem = f"it cannot be run at concrete sizes ({type(first).__name__}: {first_line(first, 160) if first else 'no message'})"
             return
         if self.function.sizes.arity == 1:
             return
         unit = self.unit()
-        # What stands in every view is a number of the function, not one of the length.
+        # A number that occurs at every length belongs to the function. Others come from the length.
         numbers = set.intersection(*(view.numbers for view in self.views.values()))
         beyond = sorted({-(-(n + 7) // unit) * unit for n in numbers if n + 7 > max(size[1] for size in self.sizes)})
         for length in [n for n in beyond if n <= LONGEST][-MOST_LENGTHS:]:
@@ -1409,7 +1390,7 @@ class Cores:
                 view.patterns[values] = [pattern_of_kernel(eqn, nodes, turns)]
             except Exception as problem:
                 view.lost[values] = (
-                    f"the kernel {eqn.params['name']} cannot be run ({type(problem).__name__}: {first_of(problem)})"
+                    f"the kernel {eqn.params['name']} cannot be run ({type(problem).__name__}: {first_line(problem, 120)})"
                 )
         by_inputs = any(view.inputs.values())
         others = [self.graph(view, draw, 2 + at, {}) for at, draw in enumerate(DRAWS[1:] if by_inputs else DRAWS[1:2])]
@@ -1438,7 +1419,7 @@ class Cores:
                 view.lost[path] = f"what stands before them {problem}"
             except Exception as problem:
                 view.lost[path] = (
-                    f"they cannot be run ({type(problem).__name__}: {(str(problem).strip() or 'no message').splitlines()[0][:120]})"
+                    f"they cannot be run ({type(problem).__name__}: {first_line(problem, 120)})"
                 )
 
     def roles(self, inputs: frozenset[str]) -> dict[str, str]:
@@ -1701,7 +1682,7 @@ class Cores:
         return STATISTICS[-1]
 
 
-#: Statistics that run a mask.
+#: The statistics whose values come from running a mask.
 STATISTICS: list[Mask] = []
 
 

@@ -477,7 +477,7 @@ class Walk:
     #: From the path of a conditional to how often each branch runs, if the shapes and constants decide it.
     decided: Callable[[tuple[int, ...]], Mapping[int, int] | None] | None = None
     products: list[Product] = field(default_factory=list)
-    #: Products of the forward that multiply elements with each other and sum nothing. They count nothing.
+    #: dot_generals of the forward that sum over no axis and scale one operand by the other. They are elementwise, and count nothing.
     elementwise: list[Product] = field(default_factory=list)
     transforms: dict[str, None] = field(default_factory=dict)  #: places of Fourier transforms
     #: Leaves whose rows are looked up: whether the indices depend on data.

@@ -173,6 +173,23 @@ def statistic(name: str, size: Size) -> int:
     return size[0] * chunks_in(name, size[1]) if of_chunks(name) else STATISTICS[name](size)
 
 
+def rule_of(kind: str, numbers: Sequence[int]) -> Callable[[Any, Any], Any] | None:
+    """Returns a function of arrays (query, key) -> bool that is True if a mask attends that pair of positions. None for a
+    mask of another kind.
+
+    kind, numbers: of the mask's name, such as "window", (4, 0).
+    """
+    rules: dict[str, Callable[[Any, Any], Any]] = {
+        "causal": lambda q, k: k <= q,
+        "bidirectional": lambda q, k: (k <= k) & (q <= q),
+        "sliding_window": lambda q, k: (k <= q) & (q - k < numbers[0]),
+        "window": lambda q, k: ((numbers[0] < 0) | (q - k <= numbers[0])) & ((numbers[1] < 0) | (k - q <= numbers[1])),
+        "chunked": lambda q, k: (k <= q) & (q // numbers[0] == k // numbers[0]),
+        "prefix_lm": lambda q, k: (k <= q) | (k < numbers[0]),
+    }
+    return rules.get(kind)
+
+
 def shown(size: Size, arity: int) -> str:
     """Returns an input size as text for an error, such as "2 samples, length 64".
 
@@ -462,8 +479,45 @@ def aligned(steps: Sequence[Step]) -> list[Series]:
     return sorted(series, key=lambda one: one.first.place)
 
 
+class EntryRows:
+    """The entries of a cost that is being made.
+
+    rows: [FLOPs per unit, parameters, FLOPs per unit where every mask counts all pairs] of each (component, unit, kind,
+        weight).
+    arity: which sizes vary; see `shown`.
+    """
+
+    rows: dict[tuple[str, Any, str, str], list[int]]
+    arity: int
+
+    def put_entry(
+        self,
+        component: str,
+        unit: Any,
+        term: str,
+        flops: int,
+        parameters: int = 0,
+        weight: str = "",
+        plain: int | None = None,
+    ) -> None:
+        """Adds an entry to the cost. plain: FLOPs per unit for conventions that also count masked pairs. None: the same
+        as `flops`."""
+        row = self.rows.setdefault((component, unit, term, weight), [0, 0, 0])
+        row[0] += flops
+        row[1] += parameters
+        row[2] += flops if plain is None else plain
+
+    @property
+    def pairs_samples(self) -> bool:
+        return any(unit == "sample pairs" for _, unit, _, _ in self.rows)
+
+    def batch_of(self, size: Size) -> dict[str, Any]:
+        batch = batch_of(size, self.arity)
+        return {**batch, "measured": {"sample_pairs": size[0] ** 2}} if self.pairs_samples else batch
+
+
 @dataclass
-class Table:
+class Table(EntryRows):
     """Makes the entries of a model's cost from the matrix products that ran at several input sizes."""
 
     model: torch.nn.Module  #: the fake copy that ran
@@ -1138,23 +1192,6 @@ class Table:
         component = self.names.component(series.module)
         return f"{component}.recomputed" if series.runs_again and component in self.parted else component
 
-    def put_entry(
-        self,
-        component: str,
-        unit: str | Mask,
-        term: str,
-        flops: int,
-        parameters: int = 0,
-        weight: str = "",
-        plain: int | None = None,
-    ) -> None:
-        """Adds an entry to the cost. plain: FLOPs per unit for conventions that also count masked pairs. None: the same
-        as `flops`."""
-        row = self.rows.setdefault((component, unit, term, weight), [0, 0, 0])
-        row[0] += flops
-        row[1] += parameters
-        row[2] += flops if plain is None else plain
-
     def made(self, plain: bool = False) -> Cost:
         """Returns a Cost of the entries that were added so far. plain: True counts masked pairs too, as PyTorch
         does."""
@@ -1188,14 +1225,6 @@ class Table:
         """Returns the forward FLOPs of the fitted cost at an input size, as PyTorch counts them: with the pairs that the
         mask excludes, and with every operator."""
         return int(self.made(plain=True).flops(**self.batch_of(size)).padded.forward)
-
-    @property
-    def pairs_samples(self) -> bool:
-        return any(unit == "sample pairs" for _, unit, _, _ in self.rows)
-
-    def batch_of(self, size: Size) -> dict[str, Any]:
-        batch = batch_of(size, self.arity)
-        return {**batch, "measured": {"sample_pairs": size[0] ** 2}} if self.pairs_samples else batch
 
     def checked(self) -> Cost:
         """Compares the fitted cost with PyTorch's FLOP count at every input size, and returns the cost. Raises an Error

@@ -19,6 +19,7 @@ import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from ._core import Mask
+from ._torch_entries import rule_of
 from ._torch_lazy import Constant, Lazy, Unknown, in_double, row_of
 from ._torch_values import MOST_ELEMENTS, Unseen, Valued, first_line
 from ._torch_weights import alive_by_logits, alive_by_weights, remainder
@@ -333,25 +334,9 @@ def places(length: int) -> list[int]:
     return sorted(one for one in found if 0 <= one < length)
 
 
-def rule_of(mask: Mask) -> Rule | None:
-    """Returns a function (query, key) -> bool that is True if a mask attends that pair of positions. None for a mask
-    of a kind that this function does not know."""
-    numbers = [int(n) for n in re.findall(r"-?\d+", mask.name.partition("(")[2])]
-    kind = mask.name.partition("(")[0]
-    if kind == "causal":
-        return lambda q, k: k <= q
-    if kind == "bidirectional":
-        return lambda q, k: (k <= k) & (q <= q)
-    if kind == "sliding_window":
-        return lambda q, k: (k <= q) & (q - k < numbers[0])
-    if kind == "window":
-        left, right = numbers
-        return lambda q, k: ((left < 0) | (q - k <= left)) & ((right < 0) | (k - q <= right))
-    if kind == "chunked":
-        return lambda q, k: (k <= q) & (q // numbers[0] == k // numbers[0])
-    if kind == "prefix_lm":
-        return lambda q, k: (k <= q) | (k < numbers[0])
-    return None
+def rule_of_mask(mask: Mask) -> Rule | None:
+    kind, _, numbers = mask.name.partition("(")
+    return rule_of(kind, [int(n) for n in re.findall(r"-?\d+", numbers)])
 
 
 def forms_of(rows: Callable[[int], torch.Tensor], length: int) -> Iterator[Mask]:
@@ -474,7 +459,7 @@ def mask_of_patterns(patterns: Sequence[Pattern]) -> Mask | None:
 
 def mask_of_squares(squares: Sequence[Square]) -> Mask | None:
     def fits(mask: Mask, turned: bool) -> bool:
-        rule = rule_of(mask)
+        rule = rule_of_mask(mask)
         return rule is not None and all(square.is_of(rule, turned) for square in squares)
 
     longest = max(squares, key=lambda one: one.length)
@@ -497,7 +482,7 @@ def further(stated: Rows, found: Mask, squares: Sequence[Square]) -> Mask:
     found: the mask to check.
     squares: the patterns of attended pairs at the lengths that were run. The returned mask must have them too.
     """
-    rule = rule_of(found)
+    rule = rule_of_mask(found)
     # A function that holds at any length may still know the length at which it was made: then it says nothing about others.
     def row(query: int) -> torch.Tensor:
         mask_row = stated.row(query, FURTHEST)
@@ -511,7 +496,7 @@ def further(stated: Rows, found: Mask, squares: Sequence[Square]) -> Mask:
         if agrees(row, rule, (FURTHEST - 1,), FURTHEST):
             return found
         for mask in forms_of(row, FURTHEST):
-            other = rule_of(mask)
+            other = rule_of_mask(mask)
             if other is not None and agrees(row, other, places(FURTHEST), FURTHEST):
                 if all(square.is_of(other) for square in squares):
                     return mask
