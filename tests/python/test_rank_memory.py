@@ -285,12 +285,17 @@ def test_ddp_copies_all_gradients_into_buckets_unless_the_gradients_are_views_of
     stage = fit(model, bucket_elements=0 if views else 2**50).stages[0]
     assert stage.held["gradients"] == gradients
     assert stage.held["gradients"] + stage.held["buffers"] == (1 if views else 2) * gradients
+    storages = {weight.grad.untyped_storage().data_ptr(): weight.grad.untyped_storage() for weight in model.parameters()}
+    of_gradients = sum(one.nbytes() for one in storages.values())
+    of_buckets = sum(one.buffer().untyped_storage().nbytes() for one in wrapped.reducer._get_zeros_like_grad_buckets())
+    assert (of_gradients, of_buckets) == (gradients, gradients)
     if views:  # the gradients lie in the buckets: the profiler also counts the tensors that they replace
-        buckets = {weight.grad.untyped_storage().data_ptr(): weight.grad.untyped_storage() for weight in model.parameters()}
-        assert len(buckets) < sum(1 for _ in model.parameters())
-        assert sum(bucket.nbytes() for bucket in buckets.values()) == gradients
+        assert len(storages) < sum(1 for _ in model.parameters())
     else:
-        assert abs(kept / (stage.held["gradients"] + stage.held["buffers"]) - 1) < 0.05  # and small tensors of the reducer
+        assert len(storages) == sum(1 for _ in model.parameters())
+        assert of_gradients + of_buckets == stage.held["gradients"] + stage.held["buffers"]
+        # The profiler misses what gloo's own threads release.
+        assert kept / (stage.held["gradients"] + stage.held["buffers"]) > 0.95
 
 
 def test_model_states_under_fsdp2_are_a_shard_of_each_tensor() -> None:
