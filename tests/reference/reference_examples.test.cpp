@@ -323,7 +323,7 @@ TEST_CASE("the reference's examples of rates, configs and errors print what the 
         //   backward                          246.92 TFLOP    66.67 %      246.92 TFLOP      251.05 TFLOP
         //   recompute                               0 FLOP     0.00 %            0 FLOP            0 FLOP
         //
-        // useful total, exact: 370374931906560 FLOP (floptally 0.3.0)
+        // useful total, exact: 370374931906560 FLOP (floptally 0.3.1)
         CHECK(out.text() == shown("report_of"));
     }
     {

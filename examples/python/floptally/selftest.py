@@ -2,7 +2,7 @@
 """Checks in less than a second that an installed floptally counts correctly: python -m floptally.selftest
 
     $ python -m floptally.selftest
-    floptally 0.3.0, numbers 2: 6 checks passed
+    floptally 0.3.1, numbers 2: 6 checks passed
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@
 
 #define FLOPTALLY_VERSION_MAJOR 0
 #define FLOPTALLY_VERSION_MINOR 3
-#define FLOPTALLY_VERSION_PATCH 0
+#define FLOPTALLY_VERSION_PATCH 1
 /// The end of the version: ".dev0" between releases, "" in a release.
-#define FLOPTALLY_VERSION_SUFFIX ""
+#define FLOPTALLY_VERSION_SUFFIX ".dev0"
 /// `git archive` and an install write the commit here. In a clone it remains a placeholder.
 #define FLOPTALLY_ARCHIVED_COMMIT "$Format:%h$"
 
