@@ -14,7 +14,7 @@ import pytest
 
 import floptally
 from conftest import SOURCE, golden
-from floptally import Mask, Meter, Plan, WeightSetting, _torch_entries
+from floptally import Mask, Meter, Plan, WeightSetting, _traced_entries
 
 MISTRAL = SOURCE / "examples" / "data" / "mistral-7b-v0.1.json"
 
@@ -23,9 +23,9 @@ def counted() -> floptally.Cost:
     """A cost as from_torch makes it, with masks of its own and a plan."""
     rows = [
         ("mixer", "tokens", "linear", 200, 100),
-        ("mixer", _torch_entries.tokens_after(3), "linear", 12, 7),
-        ("state", _torch_entries.in_chunks("chunks of 16"), "state", 64, 0),
-        ("state", _torch_entries.in_chunks("later chunks of 16"), "state", 32, 0),
+        ("mixer", _traced_entries.tokens_after(3), "linear", 12, 7),
+        ("state", _traced_entries.in_chunks("chunks of 16"), "state", 64, 0),
+        ("state", _traced_entries.in_chunks("later chunks of 16"), "state", 32, 0),
         ("core", Mask.sliding_window(100), "scores", 16, 0),
         ("once", Mask.measured("passes"), "linear", 5, 0),
     ]

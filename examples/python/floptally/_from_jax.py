@@ -41,7 +41,7 @@ from ._jax_products import (
     product_of,
     symbols_of,
 )
-from ._torch_entries import (
+from ._traced_entries import (
     OF_ARITY,
     POSITION_WORDS,
     QUADRATIC,

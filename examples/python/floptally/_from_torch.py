@@ -31,7 +31,7 @@ from ._core import Cost, Error, Mask
 from ._cost import cost, is_diffusion, unwrapped
 from ._errors import AssumptionWarning, first_line
 from ._parts import names_of
-from ._torch_entries import GRIDS, Names, Series, Size, Table, shown
+from ._traced_entries import GRIDS, Names, Series, Size, Table, shown
 
 if TYPE_CHECKING:
     import torch

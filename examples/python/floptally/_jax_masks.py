@@ -39,7 +39,7 @@ from ._jax_products import (
     scan_parts,
     symbols_of,
 )
-from ._torch_entries import Size, rule_of, shown
+from ._traced_entries import Size, rule_of, shown
 
 #: An array of NumPy.
 Array = Any

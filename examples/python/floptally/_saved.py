@@ -61,12 +61,12 @@ def register(text: str) -> None:
     """Creates the masks of `from_torch` that a saved cost names, so that the cost can be loaded. text: the saved
     cost."""
     for found in OWN_MASKS.finditer(text):
-        from . import _torch_entries  # importing it creates the other masks
+        from . import _traced_entries  # importing it creates the other masks
 
         if found[1]:
-            _torch_entries.tokens_after(int(found[1]))
+            _traced_entries.tokens_after(int(found[1]))
         elif "of" in found[0]:
-            _torch_entries.in_chunks(found[0].replace("_", " "))
+            _traced_entries.in_chunks(found[0].replace("_", " "))
 
 
 def keywords_of(plan: Plan) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ._core import Error, Mask
-from ._torch_entries import Names, Series, Size
 from ._torch_masks import Pairs, Pattern, Rows, Seen, mask_of_patterns, squares_of
 from ._torch_values import MOST_ELEMENTS, Unseen
+from ._traced_entries import Names, Series, Size
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,10 +19,11 @@ import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from ._core import Mask
-from ._torch_entries import rule_of
+from ._errors import first_line
 from ._torch_lazy import Constant, Lazy, Unknown, in_double, row_of
-from ._torch_values import MOST_ELEMENTS, Unseen, Valued, first_line
+from ._torch_values import MOST_ELEMENTS, Unseen, Valued
 from ._torch_weights import alive_by_logits, alive_by_weights, remainder
+from ._traced_entries import rule_of
 
 FURTHEST = 1 << 20  #: length at which mask functions for any length are asked
 #: Largest number of elements of rows that are computed at once: 8 MiB of float64, which fit into a processor's cache.
@@ -206,7 +207,7 @@ def pairs_of_rows(value: Lazy, heads: int, is_turned: bool, is_mask: bool, front
     try:
         reader = RowReader(value, is_turned, is_mask)
     except (Unknown, RuntimeError, IndexError) as problem:
-        return Unseen(f"cannot be computed row by row ({first_line(problem)})")
+        return Unseen(f"cannot be computed row by row ({first_line(problem, 120)})")
     number_of: dict[bytes, int] = {}
     of: list[int] = []
     patterns: list[Pattern] = []
@@ -252,7 +253,7 @@ def pairs_of_function(
                 if not torch.equal(asked(head, torch.tensor(chosen).view(-1, 1), column, sample), found):
                     return Unseen("differ between the samples of a batch")
         except Exception as problem:  # it reads tensors without values
-            text = first_line(problem)
+            text = first_line(problem, 120)
             return Unseen("depend on data" if "ake" in text or "Dynamic" in type(problem).__name__ else f"cannot be computed ({text})")
         number = number_of.setdefault(found.numpy().tobytes(), len(number_of))
         if number == len(patterns):

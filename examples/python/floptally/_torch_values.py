@@ -23,6 +23,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.overrides import TorchFunctionMode
 
+from ._errors import first_line
 from ._torch_lazy import Constant, Lazy, drawn_scores, in_double
 from ._torch_weights import decided
 
@@ -302,7 +303,7 @@ class Values:
             try:
                 self.give(call.out, self.run(call, values), products)
             except Exception as problem:  # no kernel for float64, for example
-                reason = Unseen(f"cannot be computed ({call.name}: {first_line(problem)})")
+                reason = Unseen(f"cannot be computed ({call.name}: {first_line(problem, 120)})")
                 self.lose(outputs, reason, products, mutable, outputs[:1] if written is None else [written])
                 return
             if written is not None and products:
@@ -481,10 +482,6 @@ def double(value: Any) -> Any:
     if isinstance(value, torch.Tensor) and value.is_floating_point() and value.dtype is not torch.float64:
         return value.double()
     return value
-
-
-def first_line(problem: Exception) -> str:
-    return (str(problem).strip() or type(problem).__name__).splitlines()[0][:120]
 
 
 def replaced(value: Any, values: dict[int, Any]) -> Any:

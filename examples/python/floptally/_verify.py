@@ -209,7 +209,7 @@ def _verified(
     """Implements `verify`. Returns (the verification, notes about operators whose FLOPs are not counted). created: gets
     a reference to each fake tensor."""
     from ._from_torch import from_torch, sized_inputs
-    from ._torch_entries import batch_of
+    from ._traced_entries import batch_of
 
     notes: list[str] = []
     library, source = cost, "given"
@@ -409,7 +409,7 @@ class Group:
 def _compared(
     model: Any, library: Cost, source: str, keywords: dict[str, Any], step: Any, batch: Any, notes: list[str]
 ) -> dict[str, Any]:
-    from ._torch_entries import with_every_operator
+    from ._traced_entries import with_every_operator
 
     fused = any(product.kind == "attention" for product in step.products)
     convention: ConventionName = "torch_flop_counter" if fused else "torch_flop_counter_eager"
@@ -526,7 +526,7 @@ def _groups(model: Any, library: Cost, source: str, step: Any, without_inputs: b
     """Returns a group for each module name with layer indices folded, with the module's FLOPs and the components that
     it could be, by the names of its weights or of the module. without_inputs: True leaves out gradients that reach no
     weight that trains."""
-    from ._torch_entries import Names
+    from ._traced_entries import Names
 
     names = Names(model, None, None)
     stored: dict[tuple[str, str], None] = {}
