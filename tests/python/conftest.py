@@ -64,11 +64,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "one_in(n): runs every nth case; with FLOPTALLY_EVERY=1 (.ci/long masks) all of them")
+    config.addinivalue_line("markers", "one_in(n): runs every nth case; with FLOPTALLY_EVERY=1 (.ci/long cases) all of them")
 
 
 def _of_few(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Returns the cases of tests with the mark `one_in(n)` that only `.ci/long masks` runs."""
+    """Returns the cases of tests with the mark `one_in(n)` that only `.ci/long cases` runs."""
     seen: collections.Counter[str] = collections.Counter()
     left_out = []
     for item in items:

@@ -22,7 +22,7 @@ def test_randomly_generated_attention_modules_are_counted_by_the_pairs_that_thei
     seed = 2 * SEED + half
     print(f"seed {seed}")
     told = []
-    found = attention_sample.sample(seed, 10, 3, told.append)
+    found = attention_sample.sample(seed, 4, 2, told.append)
     assert found["wrong"] == 0, (seed, told)
     assert found["control wrong"] == 0, (seed, told)
     assert found["refused"] <= 1, (seed, told)

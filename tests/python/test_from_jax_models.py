@@ -849,6 +849,7 @@ def enumerated(one: Case, batch: int, length: int, attended: Any) -> tuple[int, 
     return forward, step, executed
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CASES)
 def test_function_counts_as_it_runs(name: str) -> None:
     one = CASES[name]
@@ -864,6 +865,7 @@ def test_function_counts_as_it_runs(name: str) -> None:
         assert found == (forward, step, executed)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(  # inside of shard_map the enumeration has no values
     "name", [name for name, one in CASES.items() if one.attends != (everything,) and "shard_map" not in name]
 )
@@ -1167,6 +1169,7 @@ def test_llama_of_maxtext_counts_what_its_config_counts_and_its_remat_is_recompu
     assert counted.flops(lengths=[29, 29]).executed.total == executed
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", [name for name, one in CASES.items() if len(one.attends) == 1 and one.attends != (everything,)])
 def test_attention_of_very_short_sequences_counts_their_pairs(name: str) -> None:
     one = CASES[name]

@@ -108,7 +108,7 @@ MODELS = {
 }
 #: A model of each way: fused and plain attention, experts, windows, latent attention, an encoder, both sides.
 FEW = ("llama", "qwen3_moe", "gemma2", "bert", "deepseek_v3", "bart")
-EVERY = bool(os.environ.get("FLOPTALLY_EVERY"))  # .ci/long masks runs them all
+EVERY = bool(os.environ.get("FLOPTALLY_EVERY"))  # .ci/long cases runs them all
 COUNTED = list(MODELS) if EVERY else FEW
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import itertools
 import json
 import os
@@ -657,8 +656,8 @@ def test_the_docs_page_waterfall_shows_the_published_numbers_of_the_batch_shuffl
     assert f"could have won {balanced.mfu / baseline.mfu:.2f}." in text
 
 
-@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 def test_the_pytorch_example_on_the_docs_page_waterfall_splits_step_time_as_stated_there(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
     pytest.importorskip("transformers", reason="transformers is not installed")
     number = next(i for i, (language, lines) in enumerate(fenced()) if language == "python" and "import torch" in lines)
     # Behind the lines of the page: the same steps once more, with PyTorch's own counter.
