@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import gc
 import importlib.util
@@ -13,6 +14,7 @@ import pathlib
 import random
 import re
 import sys
+import weakref
 from collections.abc import Generator
 from typing import Any
 
@@ -159,13 +161,25 @@ def process_state(model: Any) -> dict[str, Any]:
     return found
 
 
-def fake_tensors() -> int:
-    """How many fake tensors are alive."""
+@contextlib.contextmanager
+def no_fake_tensor_left() -> Generator[None, None, None]:
+    """Fails if a fake tensor that is made inside is alive afterwards."""
     kind = sys.modules["torch"]._subclasses.fake_tensor.FakeTensor
-    if not any(type(one) is kind for one in gc.get_objects()):
-        return 0
-    gc.collect()
-    return sum(type(one) is kind for one in gc.get_objects())
+    new, made = kind.__new__, []
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        one = new(*args, **kwargs)
+        made.append(weakref.ref(one))
+        return one
+
+    kind.__new__ = staticmethod(noted)
+    try:
+        yield
+    finally:
+        kind.__new__ = staticmethod(new)
+        if any(one() is not None for one in made):
+            gc.collect()
+        assert sum(one() is not None for one in made) == 0
 
 
 @pytest.fixture(autouse=True)
@@ -183,13 +197,13 @@ def counts_leave_the_process_as_it_was(monkeypatch: pytest.MonkeyPatch, request:
         def call(model: Any = None, *args: Any, **kwargs: Any) -> Any:
             nonlocal calls
             calls += 1
-            before, fakes = process_state(model), fake_tensors()
+            before = process_state(model)
             try:
-                return function(model, *args, **kwargs)
+                with no_fake_tensor_left():
+                    return function(model, *args, **kwargs)
             finally:
                 after = process_state(model)
                 assert {key for key in before if before[key] != after.get(key)} == set()
-                assert fake_tensors() <= fakes
 
         return call
 

@@ -7,17 +7,19 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import gc
 import logging
 import re
 import sys
 import types
+import weakref
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import floptally
-from floptally import Mask
+from floptally import Mask, _torch_trace
 
 nn = torch.nn
 F = torch.nn.functional
@@ -551,6 +553,26 @@ def test_a_fake_tensor_left_in_a_variable_outside_of_the_module_is_an_error_that
             floptally._from_torch.from_torch(Attends(mask), rows)
     finally:
         LATEST = Holder.latest = None
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_the_copy_of_the_model_is_freed_when_its_count_returns(real, monkeypatch):
+    copies = []
+    for name in ("fake_copy", "real_copy"):
+        made = getattr(_torch_trace, name)
+
+        def noted(*args, made=made):
+            copied = made(*args)
+            copies.append(weakref.ref(copied))
+            return copied
+
+        monkeypatch.setattr(_torch_trace, name, noted)
+    gc.disable()
+    try:
+        floptally.from_torch(SelfAttention(), rows, real=real)
+        assert [copied() for copied in copies] == [None]
+    finally:
+        gc.enable()
 
 
 def test_settings_and_random_state_that_a_model_changes_are_restored_after_counting():

@@ -262,15 +262,13 @@ def counted(
         _torch_formulas.check_patterns("masks", masks, [(name, name) for name in sorted(attending)], "module that attends")
 
     def fit(notes: Sequence[str], chunks: Sequence[int], by_size: bool) -> tuple[Cost, Table, SeenMasks]:
-        seen = SeenMasks(chosen_masks, names, sizes, min(5, len(sizes) - far.ran))
-        seen.more = partial(far.add_dense, 1) if arity == 2 and lengths is None else None
-        table = Table(copy, sizes, fitted, arity, steps, names, seen.of, terms or {}, bool(chosen_masks), chunks, list(notes), by_size)
-        seen.notes = table.notes
-        try:
-            cost = table.cost()
-        except MoreLengths:
-            return fit(notes, chunks, by_size)
-        return cost, table, seen
+        while True:  # not a call of itself: the cycle of references would keep the copy of the model in memory
+            seen = SeenMasks(chosen_masks, names, sizes, min(5, len(sizes) - far.ran))
+            seen.more = partial(far.add_dense, 1) if arity == 2 and lengths is None else None
+            table = Table(copy, sizes, fitted, arity, steps, names, seen.of, terms or {}, bool(chosen_masks), chunks, list(notes), by_size)
+            seen.notes = table.notes
+            with contextlib.suppress(MoreLengths):
+                return table.cost(), table, seen
 
     def made(notes: Sequence[str], chunks: Sequence[int] = (), by_size: bool = False) -> Cost:
         """Fits the cost to the steps that ran, checks it at other batch sizes, and returns it. If the cost has parts
