@@ -77,15 +77,16 @@ def climbed(relative: torch.Tensor, near: torch.Tensor, finite: torch.Tensor) ->
     before = before.clamp(min=0)
     distance = (place - before).clamp(min=1)
     rate = torch.where(known, (relative - relative.gather(-1, before)) / distance, 0.0)
-    first, two = rate.gather(-1, before), rate.gather(-1, before).gather(-1, before)
+    size = rate.abs()
+    first = rate.gather(-1, before)
     known_before = known.gather(-1, before)
     alike = known & known_before & known_before.gather(-1, before)
-    for other in (first, two):
-        alike &= (rate - other).abs() <= 0.5 * rate.abs() + 10
-    steep = alike & (rate.abs() > STEP)
-    strongest = torch.where(steep, rate.abs(), 0.0).amax((-1, -2), keepdim=True)
-    weakest = torch.where(steep, rate.abs(), math.inf).amin((-1, -2), keepdim=True)
-    size = rate.abs()
+    bound = 0.5 * size + 10
+    for other in (first, first.gather(-1, before)):
+        alike &= (rate - other).abs_() <= bound
+    steep = alike & (size > STEP)
+    strongest = torch.where(steep, size, 0.0).amax((-1, -2), keepdim=True)
+    weakest = torch.where(steep, size, math.inf).amin((-1, -2), keepdim=True)
     links = known & ((size <= STEP) | ((size <= 2 * strongest) & (size >= 0.3 * weakest)))
     number = (on & ~links).cumsum(-1)
     reached = torch.zeros((*number.shape[:-1], number.shape[-1] + 1), dtype=torch.int8)
