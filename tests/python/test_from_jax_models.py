@@ -1012,7 +1012,7 @@ def test_vision_transformer_of_fixed_size() -> None:
     assert useful.backward == 2 * flops_of(products) - 2 * products[0].multiplied
 
 
-# A Llama in Flax must count what floptally.cost counts from its config.
+# from_jax must count the same FLOPs for a Llama in Flax as floptally.cost for its config.
 
 LLAMA = {
     "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": WIDTH, "intermediate_size": INNER,
@@ -1125,7 +1125,7 @@ def test_remat_of_llama_in_flax_is_recompute() -> None:
     assert counted.executed.total == exact_flops(executed, {(13, 13): pairs(causal, 13)})
 
 
-# The model code of MaxText. The test runs only where MaxText is installed, which needs Python 3.12.
+# Models of MaxText, where it is installed. MaxText needs Python 3.12.
 
 MAXTEXT = {
     "run_name": "counted", "enable_checkpointing": False, "override_model_config": True, "skip_jax_distributed_system": True,

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import collections
-import os
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import floptally
+from conftest import EVERY
 from floptally import Mask
 
 nn = torch.nn
@@ -108,7 +108,6 @@ MODELS = {
 }
 #: A model of each way: fused and plain attention, experts, windows, latent attention, an encoder, both sides.
 FEW = ("llama", "qwen3_moe", "gemma2", "bert", "deepseek_v3", "bart")
-EVERY = bool(os.environ.get("FLOPTALLY_EVERY"))  # .ci/long cases runs them all
 COUNTED = list(MODELS) if EVERY else FEW
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._errors import Error, checked, listed, made_elsewhere, shortened
+from ._errors import Error, checked, first_line, listed, made_elsewhere, shortened
 
 if TYPE_CHECKING:
     from ._literals import Precision, PrecisionName, Quality
@@ -147,10 +147,9 @@ def measure_peak(precision: Precision = "bf16", *, seconds: float = 1.0, device:
             if time.perf_counter() - began + 8 * 2 * side**3 / (rate * 1e12) > seconds:
                 break  # the next size takes 8 times as long
     except (RuntimeError, NotImplementedError, TypeError) as problem:
-        first = str(problem).splitlines()[0]
         raise Error(
             "precision",
-            f"must be a format whose matrix product PyTorch can run on {name}, got {known} ({first})",
+            f"must be a format whose matrix product PyTorch can run on {name}, got {known} ({first_line(problem)})",
         ) from None
     finally:
         torch.backends.cuda.matmul.allow_tf32 = before

@@ -35,8 +35,17 @@ class Error(ValueError):
 
 
 def first_line(problem: BaseException, most: int | None = None) -> str:
-    """Returns the first line of an exception's text, cut to `most` characters."""
-    return (str(problem).strip() or "no message").splitlines()[0][:most]
+    """Returns the first line of an exception's text, cut to `most` characters. Without a text: the name of its type."""
+    return (str(problem).strip() or type(problem).__name__).splitlines()[0][:most]
+
+
+def type_and_text(problem: BaseException | None, most: int | None = None) -> str:
+    """Returns the type of an exception and the first line of its text, cut to `most` characters: "ValueError: too long".
+    """
+    if problem is None:
+        return "no message"
+    text = first_line(problem, most) if str(problem).strip() else "no message"
+    return f"{type(problem).__name__}: {text}"
 
 
 class LeftOut(Error):

@@ -21,7 +21,7 @@ from math import gcd
 from typing import Any, cast
 
 from ._core import Cost, Entry, Error, Mask, Plan
-from ._errors import AssumptionWarning, first_line
+from ._errors import AssumptionWarning, type_and_text
 from ._from_torch import NOT_A_PRODUCT, given_masks
 from ._jax_masks import NO_CORE, Cores, branches_that_run
 from ._jax_products import (
@@ -97,22 +97,21 @@ def from_jax(
             (``encoder_lengths=``). A length may be a multiple of a symbol: ``"batch, 64*chunks"``.
             Without symbols the first integer array [batch, length] or floating array [batch, length, width] of these
             arguments says the two sizes. Equal axes of the arguments that do not train then vary.
-        argnums: the argument that trains, or several, as in ``jax.grad``. ``()`` counts a forward only. An array in
-            another argument is a frozen weight if none of its sizes varies, else data.
-        lengths: at least five lengths. They are used only if JAX cannot trace `fn` with symbolic sizes: `fn` is then
-            traced at these lengths. If the function works in chunks, pass multiples of the chunk. The cost then holds
-            for such lengths only.
-        masks: the masks of attention cores: one for all, or ``{pattern of component names: mask}``, such as
-            ``{"layers.*.attention": Mask.causal()}``. A mask is a ``Mask`` or its name. By default masks are detected:
+        argnums: which arguments train, as in ``jax.grad``: a number or several. ``()`` counts only the forward. An array
+            in another argument is data if one of its sizes varies. Otherwise it is a frozen weight.
+        lengths: five lengths or more, for a function that JAX cannot trace with symbolic sizes. It is traced at each of
+            them. If it works in chunks, pass multiples of the chunk length: the cost then holds for such lengths only.
+        masks: one mask for all attention cores, or a dict of masks by patterns of component names
+            (``{"layers.*.attention": Mask.causal()}``). A mask is a ``Mask`` or its name. By default masks are detected:
             what stands between the two products of an attention is evaluated on random scores.
         components: names of components, by patterns of the weights' paths (``{"layers.*.q": "attention.q"}``) or by a
             function of them. Default: the path in the arguments, with ``*`` for a layer's index.
         terms: kinds of products (``"router"``, ``"lm_head"``, …), by patterns of component names.
         turns: how often loops run whose number of turns data decide: {name of the loop: turns}. The error says the name.
         branches: which branch of a conditional runs: {name of the conditional: index}. The error says the name.
-        formulas: FLOPs of primitives and kernels that floptally cannot count: {name: function}. The function gets the
-            arguments' shapes and dtypes (JAX's abstract values) and returns FLOPs, 0 if the primitive multiplies
-            nothing.
+        formulas: functions for primitives and kernels that floptally cannot count: {name: function}. A function takes
+            the shapes and dtypes of the arguments (JAX's abstract values) and returns the FLOPs. It returns 0 for a
+            primitive that multiplies nothing.
 
     Returns:
         A cost like that of ``floptally.cost``. Its plan has the components that ``jax.checkpoint`` runs again.
@@ -122,8 +121,8 @@ def from_jax(
             masks that depend on data, for FLOPs that no cost can express, and for keys that match nothing.
 
     Warns:
-        AssumptionWarning: for Fourier transforms, whose FLOPs are not counted, and if a component runs again more often
-            than a plan can say.
+        AssumptionWarning: if the function has Fourier transforms, since their FLOPs are not counted. Also if the
+            backward runs parts of the forward again that no plan can say.
     """
     function = Function(fn, args, argnums)
     choices = Choices(turns or {}, branches or {}, formulas or {})
@@ -943,7 +942,7 @@ class Counting(EntryRows):
 
     def fitted(self) -> list[Traced]:
         """Traces the function at several sizes, since JAX cannot trace it with symbolic ones."""
-        text = told(self.problem)
+        text = type_and_text(self.problem, 200)
         problem: Exception | None = None
         failed: Size | None = None
         for sizes in self.families():
@@ -971,18 +970,18 @@ class Counting(EntryRows):
         assert problem is not None
         if self.function.take_batch_only():
             return self.symbolic() or self.fitted()
-        if told(problem) == text:
+        if type_and_text(problem, 200) == text:
             raise Error("fn", f"cannot be traced: {text}") from problem
         if "cudnn" in str(problem).lower():
             raise Error(
                 "fn",
-                f"cannot be traced here: {told(problem)}. Trace it with implementation='xla', which multiplies as much, or on a "
+                f"cannot be traced here: {type_and_text(problem, 200)}. Trace it with implementation='xla', which multiplies as much, or on a "
                 "machine with the GPU",
             ) from problem
         raise Error(
             "fn",
             f"cannot be traced, neither with symbolic sizes ({text}) nor with {shown(failed or (0, 0, 0), self.arity)} "
-            f"({told(problem)}): pass lengths= that the function takes, or sizes that say what it needs, such as "
+            f"({type_and_text(problem, 200)}): pass lengths= that the function takes, or sizes that say what it needs, such as "
             "jax.export.symbolic_shape('batch, 64*chunks'), or a symbol of the batch alone if its length is fixed",
         ) from problem
 
@@ -1018,7 +1017,7 @@ class Counting(EntryRows):
         arity = self.arity
         result.notes = [
             *found[0].notes,
-            f"JAX cannot trace its gradient with symbolic sizes ({told(self.problem)}): what it multiplies was compared at "
+            f"JAX cannot trace its gradient with symbolic sizes ({type_and_text(self.problem, 200)}): what it multiplies was compared at "
             + "; ".join(shown(size, arity) for size in sizes),
         ]
         return result
@@ -1121,7 +1120,7 @@ class Counting(EntryRows):
         raise Error(
             where,
             f"multiplies {', '.join(map(str, values))} FLOPs at {'; '.join(shown(size, arity) for size in sizes)}, which fit no formula of "
-            f"samples, tokens and squares. JAX cannot trace the function with symbolic sizes ({told(self.problem)}): pass "
+            f"samples, tokens and squares. JAX cannot trace the function with symbolic sizes ({type_and_text(self.problem, 200)}): pass "
             "multiples of a chunk or stride as lengths=",
         )
 
@@ -1423,7 +1422,7 @@ class Counting(EntryRows):
         try:
             walk, _ = walked(self.function, self.choices, symbols)
         except Exception as problem:
-            self.notes.append(f"with 1 sample it does not run: {told(problem)}")
+            self.notes.append(f"with 1 sample it does not run: {type_and_text(problem, 200)}")
             return
         if sum(one.flops for one in walk.products) != sum(evaluated(one.flops, symbols) for one in traces[0].products):
             self.notes.append(
@@ -1475,7 +1474,3 @@ def softmax_of(product: Product) -> Dim:
     once = COUNTS[product.op](product.eqn)[0][0]
     turns, rest = divmod(product.flops, once)
     return 3 * product_of(product.sizes[2]) * turns if is_zero(rest) else 0
-
-
-def told(problem: BaseException | None) -> str:
-    return "no message" if problem is None else f"{type(problem).__name__}: {first_line(problem, 200)}"

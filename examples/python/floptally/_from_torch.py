@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import Cost, Error, Mask
 from ._cost import cost, is_diffusion, unwrapped
-from ._errors import AssumptionWarning, first_line
+from ._errors import AssumptionWarning, first_line, type_and_text
 from ._parts import names_of
 from ._traced_entries import GRIDS, Names, Series, Size, Table, shown
 
@@ -85,9 +85,10 @@ def from_torch(
             the length: the second axis if the length equals the width, or the last axis if channels come first. Without
             such a tensor, the first tensor's first axis is ``batch`` and the model is of fixed size. Inputs that
             require a gradient get one.
-        masks: what attention cores attend, by patterns of module names (``{"*.self_attn": Mask.causal()}``), or one for
-            all. A value is a ``Mask``, or its name (``"sliding_window(512)"``). By default masks are detected: from the
-            kernels' arguments, the block mask of flex attention, and the values of masks that do not depend on data. An
+        masks: one mask for all attention cores, or a dict of masks by patterns of module names
+            (``{"*.self_attn": Mask.causal()}``). A mask is a ``Mask``, or its name (``"sliding_window(512)"``). By
+            default masks are detected: from the kernels' arguments, the block mask of flex attention, and the values of
+            masks that do not depend on data. An
             attention core whose size does not depend on the inputs counts the detected pairs. If none were detected, it
             counts the passed mask. A product that makes a mask, such as an indexer's scores, counts the pairs among
             which the mask chooses.
@@ -352,8 +353,7 @@ def odd_batches(
             if watched is not None:  # sizes of a class of their own are refused, as some operators do
                 watched, left = None, [*ALWAYS, WATCHED]
             elif size[0] > 1:  # layers that normalize over a batch refuse a single sample
-                text = first_line(problem)
-                notes.append(f"with {size[0]} samples it does not run: {type(problem).__name__}: {text[:120]}")
+                notes.append(f"with {size[0]} samples it does not run: {type_and_text(problem, 120)}")
             continue
         if watched is not None:
             noted = watched.batches(many)
@@ -448,8 +448,7 @@ class FarStep:
                 problem = problem or f"it runs more operators the longer it is, above {most} at {size[1]}"
                 left = [one for one in left if one[1] in LOOPED]
             except Exception as raised:
-                text = first_line(raised)
-                problem = problem or f"{type(raised).__name__} at {size[1]}: {text[:120]}"
+                problem = problem or f"{type(raised).__name__} at {size[1]}: {first_line(raised, 120)}"
         longest = max(sizes, key=lambda size: size[1] * max(size[2], 1))
         self.step, self.longest, self.most = step, longest, most
         if self.ran and has_unseen(steps[-1]) and not has_unseen(steps[0]):
@@ -506,7 +505,7 @@ def far_sizes(arity: int, lengths: Sequence[int] | None, longest: int, real: boo
 
 
 def not_running(model: torch.nn.Module, problem: Exception, size: str, real: bool) -> Error:
-    text = f"{type(problem).__name__}: {first_line(problem)}"
+    text = type_and_text(problem)
     where = running_module(model, problem)
     if real:
         return Error(where, f"cannot run with {size}: {text}")

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ._core import Error, Mask
-from ._errors import first_line
+from ._errors import type_and_text
 from ._jax_products import (
     CALLS,
     COUNTED,
@@ -1267,12 +1267,12 @@ class Cores:
             except Exception as problem:
                 first = first or problem
         else:
-            self.problem = f"it cannot be run at concrete sizes ({type(first).__name__}: {first_line(first, 160) if first else 'no message'})"
+            self.problem = f"it cannot be run at concrete sizes ({type_and_text(first, 160)})"
             return
         if self.function.sizes.arity == 1:
             return
         unit = self.unit()
-        # A number that occurs at every length belongs to the function. Others come from the length.
+        # A number that is there at every length is a constant of the function, such as a window.
         numbers = set.intersection(*(view.numbers for view in self.views.values()))
         beyond = sorted({-(-(n + 7) // unit) * unit for n in numbers if n + 7 > max(size[1] for size in self.sizes)})
         for length in [n for n in beyond if n <= LONGEST][-MOST_LENGTHS:]:
@@ -1390,7 +1390,7 @@ class Cores:
                 view.patterns[values] = [pattern_of_kernel(eqn, nodes, turns)]
             except Exception as problem:
                 view.lost[values] = (
-                    f"the kernel {eqn.params['name']} cannot be run ({type(problem).__name__}: {first_line(problem, 120)})"
+                    f"the kernel {eqn.params['name']} cannot be run ({type_and_text(problem, 120)})"
                 )
         by_inputs = any(view.inputs.values())
         others = [self.graph(view, draw, 2 + at, {}) for at, draw in enumerate(DRAWS[1:] if by_inputs else DRAWS[1:2])]
@@ -1419,7 +1419,7 @@ class Cores:
                 view.lost[path] = f"what stands before them {problem}"
             except Exception as problem:
                 view.lost[path] = (
-                    f"they cannot be run ({type(problem).__name__}: {first_line(problem, 120)})"
+                    f"they cannot be run ({type_and_text(problem, 120)})"
                 )
 
     def roles(self, inputs: frozenset[str]) -> dict[str, str]:
@@ -1682,7 +1682,7 @@ class Cores:
         return STATISTICS[-1]
 
 
-#: The statistics whose values come from running a mask.
+#: Statistics that run a mask to count its pairs.
 STATISTICS: list[Mask] = []
 
 
